@@ -1,0 +1,25 @@
+package dispatch
+
+import "encoding/json"
+
+// Agent is who asks: an LLM host or a program. The zero Agent is an anonymous one.
+type Agent struct {
+	// Principal names whose rights apply; empty is anonymous.
+	Principal string
+	// Session scopes the handles of spilled results; empty means that only long ids reach them.
+	Session string
+	// Client is the agent's own name (clientInfo.name); it chooses the inline budget.
+	Client string
+}
+
+// Input is one use of the one tool, as it came from the agent.
+type Input struct {
+	Agent Agent
+	// Arguments is the flat JSON object the agent sent.
+	Arguments json.RawMessage
+	// Meta is the request's `_meta` object, nil if absent. It carries trace context.
+	Meta json.RawMessage
+	// Progress receives the params of each progress notification of the called server, without a
+	// token, always before Handle returns. Nil means the agent wants none.
+	Progress func(params json.RawMessage)
+}
