@@ -1,0 +1,245 @@
+package search
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	index "github.com/blevesearch/bleve_index_api"
+)
+
+// board is where one search adds up its scores, one cell a document. Boards
+// are reused; touched says which cells to clear.
+type board struct {
+	cells   []cell
+	touched []int32
+	slot    []int32 // documents the current slot has touched
+	total   float32 // the weight of all slots
+}
+
+type cell struct {
+	score   float32 // evidence of the slots so far
+	cover   float32 // weight of the slots found
+	name    float32 // weight of the name's words asked for
+	best    float32 // the current slot's best evidence
+	quality float32 // and its share of coverage
+	named   float32 // and what of it is the name's
+	fields  uint16
+	tier    uint8 // how exactly the name was asked for
+	seen    bool
+}
+
+func newBoard(n int) *board { return &board{cells: make([]cell, n)} }
+
+func (x *Index) board() *board { return x.boards.Get().(*board) }
+
+func (b *board) clear() {
+	for _, d := range b.touched {
+		b.cells[d] = cell{}
+	}
+	b.touched, b.slot, b.total = b.touched[:0], b.slot[:0], 0
+}
+
+func (b *board) touch(d int32) *cell {
+	c := &b.cells[d]
+	if !c.seen {
+		c.seen = true
+		b.touched = append(b.touched, d)
+	}
+	return c
+}
+
+// postings calls visit for each document that holds term.
+func (l *lookup) postings(field, term string, freq bool, visit func(d int32, freq uint64)) error {
+	r, err := l.x.reader.TermFieldReader(l.ctx, []byte(term), field, freq, false, false)
+	if err != nil {
+		return fmt.Errorf("read term: %w", err)
+	}
+	defer r.Close()
+	var p index.TermFieldDoc
+	for {
+		tfd, err := r.Next(&p)
+		if err != nil {
+			return fmt.Errorf("read term: %w", err)
+		}
+		if tfd == nil {
+			return nil
+		}
+		visit(l.x.ord[tfd.ID.Value()], tfd.Freq)
+	}
+}
+
+func (l *lookup) count(term string) (int, error) {
+	r, err := l.x.reader.TermFieldReader(l.ctx, []byte(term), termField, false, false, false)
+	if err != nil {
+		return 0, fmt.Errorf("read term: %w", err)
+	}
+	defer r.Close()
+	return int(r.Count()), nil
+}
+
+// score adds one slot to the board.
+func (l *lookup) score(b *board, s *slot) error {
+	if err := l.ctx.Err(); err != nil {
+		return err
+	}
+	t := &l.x.tune
+	for _, a := range s.alts {
+		n, err := l.count(a.term)
+		if err != nil {
+			return err
+		}
+		idf := l.x.idf(n)
+		err = l.postings(termField, a.term, true, func(d int32, freq uint64) {
+			e := unpack(freq)
+			c := b.touch(d)
+			if c.best == 0 {
+				b.slot = append(b.slot, d)
+			}
+			c.best = max(c.best, a.weight*e.weight/(e.weight+t.saturation))
+			q := a.weight
+			if e.mask&strong == 0 {
+				q *= t.weak
+			}
+			c.quality = max(c.quality, q)
+			if e.mask&inName != 0 {
+				c.named = max(c.named, a.weight*idf)
+			}
+			c.fields |= e.mask
+		})
+		if err != nil {
+			return err
+		}
+	}
+	s.idf = l.x.idf(len(b.slot))
+	w := s.weight * s.idf
+	for _, d := range b.slot {
+		c := &b.cells[d]
+		c.score += w * c.best
+		c.cover += w * c.quality
+		c.name += c.named
+		c.best, c.quality, c.named = 0, 0, 0
+	}
+	b.slot = b.slot[:0]
+	b.total += w
+	return nil
+}
+
+// exact marks the documents whose name the query is: 3 letter by letter, 2 in
+// another spelling, 1 together with the server's name.
+func (l *lookup) exact(b *board, text string) error {
+	text = strings.TrimSpace(text)
+	key := normal(text)
+	if key == "" {
+		key = text
+	}
+	if key == "" {
+		return nil
+	}
+	return l.postings(exactField, key, false, func(d int32, _ uint64) {
+		c := b.touch(d)
+		c.fields |= inName
+		switch name := l.x.docs[d].name; {
+		case name == text:
+			c.tier = 3
+		case name == key || normal(name) == key:
+			c.tier = 2
+		default:
+			c.tier = 1
+			c.fields |= inServer
+		}
+	})
+}
+
+// favour turns sums into final scores: coverage of the query, share of the
+// name that was asked for, a server named, an exact name above all.
+func (x *Index) favour(b *board, slots []slot) {
+	t := &x.tune
+	named := x.namedServers(slots)
+	total := max(b.total, 1e-6)
+	for _, d := range b.touched {
+		c := &b.cells[d]
+		cover := c.cover / total
+		score := c.score / total * (1 - t.coverage + t.coverage*cover)
+		if sum := x.docs[d].nameSum; sum > 0 {
+			score += t.nameShare * cover * min(1, c.name/sum)
+		}
+		if named[x.docs[d].server] {
+			score *= t.serverNamed
+		}
+		c.score = score + 10*float32(c.tier)
+		c.cover = cover
+	}
+}
+
+// namedServers finds the servers whose name the query says; of two such names
+// the one that holds the other counts alone.
+func (x *Index) namedServers(slots []slot) map[int32]bool {
+	said := map[string]bool{}
+	for _, s := range slots {
+		said[s.word] = true
+	}
+	var found []int32
+	for i, s := range x.servers {
+		if len(s.words) > 0 && subset(s.words, said) {
+			found = append(found, int32(i))
+		}
+	}
+	named := map[int32]bool{}
+	for _, i := range found {
+		inner := slices.ContainsFunc(found, func(j int32) bool {
+			return len(x.servers[j].words) > len(x.servers[i].words) && subset(x.servers[i].words, distinct(x.servers[j].words))
+		})
+		if !inner {
+			named[i] = true
+		}
+	}
+	return named
+}
+
+func subset(words []string, of map[string]bool) bool {
+	for _, w := range words {
+		if !of[w] {
+			return false
+		}
+	}
+	return true
+}
+
+// candidate is a document on its way to becoming a Hit.
+type candidate struct {
+	doc          int32
+	score, cover float32
+	fields       uint16
+}
+
+// best lists the best documents that keep allows, and how many there are.
+func (b *board) best(x *Index, keep func(string) bool) ([]candidate, int) {
+	var all []candidate
+	total := 0
+	for _, d := range b.touched {
+		if keep != nil && !keep(x.docs[d].id) {
+			continue
+		}
+		total++
+		c := &b.cells[d]
+		all = append(all, candidate{d, c.score, c.cover, c.fields})
+	}
+	slices.SortFunc(all, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(b.score, a.score), strings.Compare(x.docs[a.doc].id, x.docs[b.doc].id))
+	})
+	return all[:min(len(all), maxHits)], total
+}
+
+// confident says whether the best documents fit: the name is exact, or one of
+// the first holds most of what the query's words weigh. A word the catalog
+// lacks weighs as much as the rarest one it has.
+func (x *Index) confident(top []candidate) bool {
+	for _, c := range top[:min(len(top), 5)] {
+		if c.score >= 10 || c.cover >= x.tune.sure {
+			return true
+		}
+	}
+	return false
+}
