@@ -1,0 +1,92 @@
+package serve
+
+import (
+	"bytes"
+	"encoding/json"
+)
+
+// parts is one JSON-RPC message in pieces, so that a large result is never copied into place. Joined
+// they are one line without line breaks.
+type parts [][]byte
+
+func (p parts) size() (n int) {
+	for _, piece := range p {
+		n += len(piece)
+	}
+	return n
+}
+
+// joinBelow is the size under which one copy costs less than writing piece by piece.
+const joinBelow = 64 << 10
+
+// joined returns p as few pieces: one if it is small.
+func (p parts) joined() parts {
+	if p.size() > joinBelow {
+		return p
+	}
+	return parts{bytes.Join(p, nil)}
+}
+
+// resultAnswer wraps a raw result, given in pieces, into a response.
+func resultAnswer(id json.RawMessage, result parts) parts {
+	answer := make(parts, 0, len(result)+2)
+	answer = append(answer, append(append([]byte(`{"jsonrpc":"2.0","id":`), id...), `,"result":`...))
+	answer = append(answer, result...)
+	return append(answer, []byte(`}`))
+}
+
+// faultAnswer wraps an error into a response; a nil id is null.
+func faultAnswer(id json.RawMessage, f *fault) parts {
+	if id == nil {
+		id = json.RawMessage("null")
+	}
+	body, err := json.Marshal(struct {
+		JSONRPC string          `json:"jsonrpc"`
+		ID      json.RawMessage `json:"id"`
+		Error   any             `json:"error"`
+	}{"2.0", id, struct {
+		Code    int    `json:"code"`
+		Message string `json:"message"`
+		Data    any    `json:"data,omitempty"`
+	}{f.code, f.text, f.data}})
+	if err != nil { // only data that cannot be JSON: a bug of ours
+		panic(err)
+	}
+	return parts{body}
+}
+
+// oneLine removes line breaks between the tokens of raw JSON; strings hold none. A text without
+// them comes back as it is.
+func oneLine(raw json.RawMessage) (json.RawMessage, error) {
+	if bytes.IndexByte(raw, '\n') < 0 && bytes.IndexByte(raw, '\r') < 0 {
+		return raw, nil
+	}
+	var compact bytes.Buffer
+	compact.Grow(len(raw))
+	err := json.Compact(&compact, raw)
+	return compact.Bytes(), err
+}
+
+// progressMessage is the notification for one step of a call. Params that are no object yield nil.
+func progressMessage(token, params json.RawMessage) []byte {
+	if len(params) == 0 || !json.Valid(params) {
+		return nil
+	}
+	params = bytes.TrimSpace(params)
+	if params[0] != '{' {
+		return nil
+	}
+	line := append([]byte(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":`), token...)
+	eachMember(params, func(key string, value json.RawMessage) {
+		if key == "progressToken" { // the server's own, meaningless to the agent
+			return
+		}
+		name, _ := json.Marshal(key)
+		line = append(append(append(append(line, ','), name...), ':'), value...)
+	})
+	line, err := oneLine(append(line, "}}"...))
+	if err != nil {
+		return nil
+	}
+	return line
+}

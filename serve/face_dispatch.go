@@ -1,0 +1,40 @@
+package serve
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/proxy-dispatch/proxy-dispatch/dispatch"
+)
+
+// Dispatcher is the one tool; *dispatch.Dispatcher is one. All methods must be safe for concurrent use.
+type Dispatcher interface {
+	// Handle answers one use of the tool with a complete CallToolResult.
+	Handle(ctx context.Context, in dispatch.Input) json.RawMessage
+	// Definition is the tool's tools/list entry.
+	Definition() json.RawMessage
+	// Instructions is the text for the answer to initialize.
+	Instructions() string
+}
+
+// DispatchFace shows the one tool and nothing else.
+func DispatchFace(d Dispatcher) Face {
+	return dispatchFace{Dispatcher: d, name: gjson.GetBytes(d.Definition(), "name").String()}
+}
+
+type dispatchFace struct {
+	Dispatcher
+	name string
+}
+
+func (f dispatchFace) Tools() []json.RawMessage { return []json.RawMessage{f.Definition()} }
+
+func (f dispatchFace) Call(ctx context.Context, c Call) (json.RawMessage, error) {
+	if c.Name != f.name {
+		return nil, fmt.Errorf("unknown tool %q: the only tool is %q", c.Name, f.name)
+	}
+	return f.Handle(ctx, dispatch.Input{Agent: c.Agent, Arguments: c.Arguments, Meta: c.Meta, Progress: c.Progress}), nil
+}
