@@ -1,0 +1,152 @@
+// Package config turns the file on disk into the rooms' own options. It reads YAML, JSON with
+// comments, the configuration files of the usual MCP clients and the words of mini-a's command line,
+// names every problem of a file with its line, and knows which values are secrets.
+//
+// # Whose file is it
+//
+// A file is a client's if it is TOML, if its name is one that a client uses (.claude.json,
+// claude_desktop_config.json, .mcp.json, mcp.json, mcp_config.json, settings.json), or if it has a
+// top-level key that only clients write (servers as a mapping, inputs, projects, numStartups). Of a
+// client's file only the server block is read; everything else in it is ignored and named in
+// Config.Ignored. Any other file is ours: an unknown key is an error. In both, the keys that clients
+// put into a server's entry are understood: mapped where we have the same, ignored and named where not.
+//
+// # Values
+//
+// ${VAR}, ${VAR:-default} and ${env:VAR} are replaced in every text value but descriptions and
+// keywords, which agents get to see; $${ stands for ${.
+// Durations are numbers of milliseconds or texts like 30s; sizes are numbers of bytes or texts like
+// 64MiB. Relative folders and files are relative to the folder of the configuration file, and ~/ is
+// the home folder.
+package config
+
+import (
+	"fmt"
+	"os"
+	"time"
+)
+
+// Config is one configuration as read, every value checked and expanded. It is not changed after
+// Load and may be shared.
+type Config struct {
+	Path         string   // of the file; "" when it came from words
+	Servers      []Server // in file order
+	Expose       []string // faces; default dispatch
+	HTTP         HTTP
+	Spill        Spill
+	AllowedRoots []string // folders, absolute
+	Tools        Tools
+	Search       Search
+	Tokens       Tokens
+	Definition   Definition
+	Log          Log
+	CacheDir     string   // "" = the user's cache folder
+	Ignored      []string // what was understood and left alone, as FILE:LINE: KEY, why
+
+	secrets *secrets
+}
+
+// Server is one server behind us.
+type Server struct {
+	Name        string
+	ID          string // hex hash of what makes the server what it is; the disk cache is keyed by it
+	Description string
+	Keywords    []string
+
+	Command string
+	Args    []string
+	Env     []string // K=V, added to our own environment
+	Dir     string
+	URL     string
+	Headers map[string]string
+	Builtin string // utils or dataset
+
+	Transport    string        // stdio, http, sse; "" = by command or URL
+	Protocol     string        // auto, legacy, 2026-07-28; default auto
+	Timeout      time.Duration // of one call; 0 = the default of the room
+	StartTimeout time.Duration // 0 = the default of the room
+	Lazy         bool
+	Disabled     bool
+	ReadOnly     bool
+	Tools        Tools
+
+	Unset    error  // a variable that this server needs is not set; it cannot be started
+	Describe string // one line without secrets, for people
+	File     string
+	Line     int
+
+	masked maskedServer
+}
+
+// Tools says by globs which tools exist for agents. Deny wins; an empty Allow allows all.
+type Tools struct{ Allow, Deny []string }
+
+// HTTP is where and how to listen.
+type HTTP struct {
+	Listen string // host:port; "" = not over HTTP
+	TLS    TLS
+}
+
+// TLS names the files of a certificate; both or none.
+type TLS struct{ Cert, Key string }
+
+// Spill bounds results and where they are kept. Nil and zero mean the default of the room.
+type Spill struct {
+	Threshold      *int64 // bytes above which a result is spilled; 0 = never
+	ImageThreshold *int64 // bytes above which an image is spilled
+	Dir            string
+	TTL            time.Duration
+	QuotaBytes     int64
+	QuotaFiles     int
+	ReadCeiling    int
+}
+
+// Search bounds the reply to a search.
+type Search struct{ Budget int } // o200k tokens; 0 = default
+
+// Tokens names the encoding that tokens are counted in; "" = o200k_base.
+type Tokens struct{ Encoding string }
+
+// Definition shapes the one tool's definition.
+type Definition struct{ Arguments string } // object (default) or string
+
+// Log is where and how log lines are written.
+type Log struct {
+	Level  string // debug, info, warn, error; default info
+	Format string // text (default) or json
+	File   string // "" = stderr
+}
+
+// Env looks a variable of the environment up, as os.LookupEnv does.
+type Env func(name string) (string, bool)
+
+// Load reads and checks the file at path. The error is Errors with every problem of the file, or
+// wraps the reason why it could not be read.
+func Load(path string, env func(string) (string, bool)) (*Config, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("read configuration: %w", err)
+	}
+	if info.Size() > maxFile {
+		return nil, Errors{{File: path, Msg: fmt.Sprintf("file is larger than %d MiB", maxFile>>20)}}
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read configuration: %w", err)
+	}
+	return Parse(path, data, env)
+}
+
+// Parse is Load for a file already read; path names it in errors, tells its notation, and its
+// folder is what relative paths are relative to.
+func Parse(path string, data []byte, env func(string) (string, bool)) (*Config, error) {
+	p := &problems{file: path}
+	root := parse(path, data, p)
+	if root == nil {
+		return nil, p.err()
+	}
+	d := newDecoder(path, env, p)
+	d.client = isClientFile(path, root)
+	d.root(root)
+	return d.finish()
+}

@@ -1,0 +1,227 @@
+package config
+
+import (
+	"math"
+	"net"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// serverBlocks are the spellings of the block that holds the servers.
+var serverBlocks = []string{"mcpServers", "mcp_servers", "servers"}
+
+// clientNames are the names clients give their own files.
+var clientNames = []string{".claude.json", "claude_desktop_config.json", ".mcp.json", "mcp.json", "mcp_config.json", "settings.json"}
+
+// onlyClients are top-level keys that only clients write.
+var onlyClients = []string{"inputs", "projects", "numStartups"}
+
+// isClientFile says whether a file is a client's rather than ours; the package comment states the
+// rule.
+func isClientFile(path string, root *node) bool {
+	if notationOf(path, nil) == inTOML || slices.Contains(clientNames, strings.ToLower(filepath.Base(path))) {
+		return true
+	}
+	for _, key := range onlyClients {
+		if root.get(key) != nil {
+			return true
+		}
+	}
+	servers := root.get("servers")
+	return servers != nil && servers.kind == aMapping
+}
+
+// root decodes a whole file.
+func (d *decoder) root(n *node) {
+	f := d.mapping(n, "the file")
+	f.where = ""
+	if d.client {
+		d.clientRoot(f)
+		return
+	}
+	if _, list := f.take(serverBlocks[2]); list != nil && list.kind == aList {
+		f.problems.later(list.line, "servers as a list")
+	}
+	_, block := f.take(serverBlocks[:2]...)
+	d.servers(block, "mcpServers")
+	d.faces(f)
+	d.http(f)
+	d.spill(f)
+	_, roots := f.take("allowedRoots")
+	d.roots(f, roots)
+	d.toolRules(f)
+	d.search(f)
+	d.tokens(f)
+	d.definition(f)
+	d.log(f)
+	d.out.CacheDir = f.path("cacheDir")
+	f.later("auth", "flow", "script", "hooks", "transparent")
+	d.laterViews(f)
+	_, proxy := f.take("proxy")
+	named := d.mapping(proxy, "proxy.")
+	named.later("toolName")
+	named.done()
+	f.done()
+}
+
+// clientRoot reads only the server block of a client's file.
+func (d *decoder) clientRoot(f *fields) {
+	var block *node
+	key := ""
+	if key, block = f.take(serverBlocks...); block == nil {
+		// The settings of an editor keep the block one level down.
+		if _, mcp := f.take("mcp"); mcp != nil {
+			inner := d.mapping(mcp, "mcp.")
+			key, block = inner.take(serverBlocks...)
+			inner.done()
+		}
+	}
+	d.servers(block, key)
+	f.done()
+}
+
+func (d *decoder) laterViews(f *fields) {
+	if key, v := f.take("views", "tool_views"); v != nil && !asksNothing(v) {
+		f.problems.later(v.line, key)
+	}
+}
+
+func (d *decoder) servers(block *node, where string) {
+	if block == nil {
+		return
+	}
+	if block.kind != aMapping {
+		d.add(block.line, "%s must be a mapping of names to servers, not %s", where, block.kind)
+		return
+	}
+	for _, m := range block.members {
+		name := strings.TrimSpace(m.key)
+		if name == "" || len(name) > 128 || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+			d.add(m.line, "a server's name must be 1 to 128 bytes without control characters")
+			continue
+		}
+		if slices.ContainsFunc(d.out.Servers, func(s Server) bool { return s.Name == name }) {
+			d.add(m.line, "duplicate server %q", name)
+			continue
+		}
+		d.out.Servers = append(d.out.Servers, d.server(name, where+"."+name+".", m))
+	}
+}
+
+func (d *decoder) faces(f *fields) {
+	_, n := f.take("expose")
+	if n == nil {
+		return
+	}
+	for _, face := range f.texts("expose") {
+		switch {
+		case face == "dispatch":
+			if !slices.Contains(d.out.Expose, face) {
+				d.out.Expose = append(d.out.Expose, face)
+			}
+		case face == "proxy", face == "transparent", strings.HasPrefix(face, "view:"):
+			f.problems.later(n.line, "expose: "+face)
+		default:
+			f.near(n.line, face, []string{"dispatch", "proxy", "transparent"}, "expose: unknown face %q", face)
+		}
+	}
+}
+
+func (d *decoder) http(f *fields) {
+	_, n := f.take("http")
+	h := d.mapping(n, "http.")
+	d.out.HTTP.Listen = h.text("listen")
+	if l := d.out.HTTP.Listen; l != "" && !isAddress(l) {
+		h.add(h.node.get("listen").line, "http.listen must be HOST:PORT, not %q", l)
+	}
+	_, t := h.take("tls")
+	tls := d.mapping(t, "http.tls.")
+	d.out.HTTP.TLS = TLS{Cert: tls.path("cert"), Key: tls.path("key")}
+	if (d.out.HTTP.TLS.Cert == "") != (d.out.HTTP.TLS.Key == "") {
+		tls.add(t.line, "http.tls needs both cert and key")
+	}
+	tls.done()
+	h.done()
+}
+
+func isAddress(s string) bool {
+	_, port, err := net.SplitHostPort(s)
+	if err != nil {
+		return false
+	}
+	n, err := strconv.Atoi(port)
+	return err == nil && n >= 0 && n <= 65535
+}
+
+func (d *decoder) spill(f *fields) {
+	_, n := f.take("spill")
+	s := d.mapping(n, "spill.")
+	const exa = math.MaxInt64
+	d.out.Spill = Spill{
+		Threshold:      s.number("threshold", 0, math.MaxInt32),
+		ImageThreshold: s.number("imageThreshold", 0, math.MaxInt32),
+		Dir:            s.path("dir"),
+		TTL:            s.duration("ttl"),
+		QuotaBytes:     s.count("quotaBytes", 1, exa),
+		QuotaFiles:     int(s.count("quotaFiles", 1, math.MaxInt32)),
+		ReadCeiling:    int(s.count("readCeiling", 1, 1<<30)),
+	}
+	s.later("bucket")
+	s.done()
+}
+
+func (d *decoder) roots(f *fields, n *node) {
+	if n == nil {
+		return
+	}
+	for _, r := range f.texts("allowedRoots") {
+		if r == "" && !d.lost {
+			f.add(n.line, "allowedRoots holds an empty folder")
+			continue
+		}
+		d.out.AllowedRoots = append(d.out.AllowedRoots, d.absolute(r))
+	}
+}
+
+func (d *decoder) toolRules(f *fields) {
+	_, n := f.take("tools")
+	t := d.mapping(n, "tools.")
+	d.out.Tools = Tools{Allow: t.globs("allow"), Deny: t.globs("deny")}
+	t.later("confirm")
+	t.done()
+}
+
+func (d *decoder) search(f *fields) {
+	_, n := f.take("search")
+	s := d.mapping(n, "search.")
+	d.out.Search.Budget = int(s.count("budget", 100, 1_000_000))
+	s.later("lexicon", "embeddings")
+	s.done()
+}
+
+func (d *decoder) tokens(f *fields) {
+	_, n := f.take("tokens")
+	t := d.mapping(n, "tokens.")
+	d.out.Tokens.Encoding = t.enum("encoding", "o200k_base", "cl100k_base", "p50k_base", "p50k_edit", "r50k_base")
+	t.done()
+}
+
+func (d *decoder) definition(f *fields) {
+	_, n := f.take("definition")
+	s := d.mapping(n, "definition.")
+	d.out.Definition.Arguments = s.enum("arguments", "object", "string")
+	s.done()
+}
+
+func (d *decoder) log(f *fields) {
+	_, n := f.take("log")
+	l := d.mapping(n, "log.")
+	d.out.Log = Log{
+		Level:  l.enum("level", "debug", "info", "warn", "error"),
+		Format: l.enum("format", "text", "json"),
+		File:   l.path("file"),
+	}
+	l.done()
+}

@@ -1,0 +1,222 @@
+package config
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"net/url"
+	"strings"
+)
+
+// transports maps the spellings of our file and of the clients' files; remote and its like leave
+// the choice between http and sse to the first contact.
+var transports = map[string]string{
+	"stdio": "stdio", "local": "stdio", "command": "stdio",
+	"http": "http", "streamable-http": "http", "streamable_http": "http", "streamableHttp": "http", "streamablehttp": "http",
+	"sse": "sse", "remote": "", "url": "",
+}
+
+// server decodes one entry. What is wrong with it is a problem of the file, except a variable that
+// is not set: that leaves the server in place with Unset saying so.
+func (d *decoder) server(name, where string, m member) Server {
+	var unset []string
+	d.unset = &unset
+	defer func() { d.unset = nil }()
+	s := Server{Name: name, File: d.file, Line: m.line}
+	f := d.mapping(m.value, where)
+	if f.node == nil || f.node.kind == aNull {
+		if m.value.kind == aNull {
+			d.add(m.line, "server %q is empty: it needs command, url or builtin", name)
+		}
+		return s
+	}
+	s.Command, s.Builtin = f.text("command"), f.enum("builtin", "utils", "dataset")
+	s.URL = f.text("url", "serverUrl", "httpUrl")
+	s.Args, s.Env = f.texts("args"), f.environment()
+	s.Headers = f.headers()
+	s.Dir = f.path("cwd")
+	s.Transport = f.transport()
+	s.Protocol = f.enum("protocol", "auto", "legacy", "2026-07-28")
+	s.Timeout = f.duration("timeout")
+	s.Lazy, s.Disabled, s.ReadOnly = f.bool("lazy"), f.bool("disabled"), f.bool("readOnly")
+	s.Description, s.Keywords = f.literal("description"), f.literals("keywords")
+	s.Tools = f.serverTools()
+	f.clientKeys(&s)
+	if f.enum("framing", "newline", "content-length") == "content-length" {
+		f.problems.later(f.node.get("framing").line, where+"framing: content-length")
+	}
+	f.later("perAgent")
+	f.done()
+	f.way(&s)
+	s.ID = s.hash()
+	d.out.secrets.server(&s)
+	if len(unset) > 0 {
+		s.Unset = errors.New(strings.Join(unset, "; "))
+	}
+	s.masked = f.masked()
+	s.Describe = d.out.secrets.describe(&s, s.masked)
+	return s
+}
+
+// environment reads env, as a mapping or as a list of K=V.
+func (f *fields) environment() []string {
+	_, n := f.take("env")
+	if n == nil {
+		return nil
+	}
+	var out []string
+	if n.kind == aList {
+		out = f.texts("env")
+		for _, kv := range out {
+			if name, _, found := strings.Cut(kv, "="); !found || name == "" {
+				f.add(n.line, "%senv: an element must be NAME=VALUE", f.where)
+			}
+		}
+		return out
+	}
+	for _, m := range f.mapping(n, f.where+"env.").members() {
+		if m.key == "" || strings.ContainsAny(m.key, "=\x00") {
+			f.add(m.line, "%senv: %q is no name of a variable", f.where, m.key)
+			continue
+		}
+		if m.value.kind == aNull {
+			f.add(m.line, `%senv.%s has no value (write "" for an empty one)`, f.where, m.key)
+			continue
+		}
+		out = append(out, m.key+"="+f.scalar(m.value, f.where+"env."+m.key))
+	}
+	return out
+}
+
+func (f *fields) members() []member {
+	if f.node == nil {
+		return nil
+	}
+	return f.node.members
+}
+
+func (f *fields) headers() map[string]string {
+	_, n := f.take("headers", "http_headers")
+	var out map[string]string
+	for _, m := range f.mapping(n, f.where+"headers.").members() {
+		value := f.scalar(m.value, f.where+"headers."+m.key)
+		if !isHeaderName(m.key) {
+			f.add(m.line, "%sheaders: %q is no name of a header", f.where, m.key)
+			continue
+		}
+		if strings.ContainsAny(value, "\r\n\x00") {
+			f.add(m.line, "%sheaders.%s holds a line break", f.where, m.key)
+			continue
+		}
+		if out == nil {
+			out = map[string]string{}
+		}
+		out[m.key] = value
+	}
+	return out
+}
+
+func isHeaderName(s string) bool {
+	const special = "!#$%&'*+-.^_`|~"
+	return s != "" && !strings.ContainsFunc(s, func(r rune) bool {
+		return !(r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || strings.ContainsRune(special, r))
+	})
+}
+
+func (f *fields) transport() string {
+	key, n := f.take("transport", "type")
+	if n == nil {
+		return ""
+	}
+	text := f.scalar(n, f.where+key)
+	t, known := transports[text]
+	if !known && n.kind != aMapping && n.kind != aList && !f.lost {
+		f.near(n.line, text, []string{"stdio", "http", "sse"}, "%s%s must be one of stdio, http, sse, not %s", f.where, key, shown(n))
+	}
+	return t
+}
+
+func (f *fields) serverTools() Tools {
+	_, n := f.take("tools")
+	t := f.mapping(n, f.where+"tools.")
+	rules := Tools{
+		Allow: append(t.globs("allow"), f.globs("includeTools", "enabled_tools")...),
+		Deny:  append(t.globs("deny"), f.globs("disabledTools", "excludeTools", "disabled_tools")...),
+	}
+	t.later("confirm")
+	t.done()
+	return rules
+}
+
+// way checks that there is exactly one way to reach the server, and that it is one.
+func (f *fields) way(s *Server) {
+	given := 0
+	for _, key := range []string{"command", "url", "serverUrl", "httpUrl", "builtin"} {
+		if n := f.node.get(key); n != nil && n.kind != aNull {
+			given++
+		}
+	}
+	line := s.Line
+	switch {
+	case given == 0:
+		f.add(line, "server %q is empty: it needs command, url or builtin", s.Name)
+	case given > 1:
+		f.add(line, "server %q has more than one of command, url and builtin", s.Name)
+	case len(*f.unset) > 0:
+	case s.Builtin != "":
+	case s.Command == "" && s.URL == "":
+		f.blank("command", "url", "serverUrl", "httpUrl")
+	case s.Command != "" && (s.Transport == "http" || s.Transport == "sse"):
+		f.add(line, "server %q has a command, but transport %s needs url", s.Name, s.Transport)
+	case s.URL != "" && s.Transport == "stdio":
+		f.add(line, "server %q has a url, but transport stdio needs command", s.Name)
+	case s.URL != "" && !isWebURL(s.URL):
+		f.add(line, "server %q: url must be http:// or https:// with a host", s.Name)
+	}
+	if s.URL != "" && s.Command == "" {
+		f.unused("args", "env", "cwd")
+	}
+	if s.Command != "" && s.URL == "" {
+		f.unused("headers", "http_headers")
+	}
+}
+
+// blank reports the given keys that are there but empty, or hold the wrong kind, which is already
+// reported.
+func (f *fields) blank(keys ...string) {
+	for _, key := range keys {
+		if n := f.node.get(key); n != nil && n.kind == aText {
+			f.add(n.line, "%s%s is empty", f.where, key)
+		}
+	}
+}
+
+// unused names keys that mean nothing for the way this server is reached.
+func (f *fields) unused(keys ...string) {
+	for _, key := range keys {
+		if n := f.node.get(key); n != nil && !asksNothing(n) && n.kind != aNull {
+			f.ignore(n.line, f.where+key, "it has no use here")
+		}
+	}
+}
+
+func isWebURL(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
+}
+
+// hash is the server's ID: it changes with everything that may change what the server offers, and
+// not with how it is described or supervised.
+func (s *Server) hash() string {
+	data, err := json.Marshal(struct {
+		Name, Command, Dir, URL, Builtin, Transport, Protocol string
+		Args, Env                                             []string
+		Headers                                               map[string]string
+	}{s.Name, s.Command, s.Dir, s.URL, s.Builtin, s.Transport, s.Protocol, s.Args, s.Env, s.Headers})
+	if err != nil {
+		panic(err) // strings and lists of strings always encode
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:16])
+}
