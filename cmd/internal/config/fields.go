@@ -34,6 +34,10 @@ func newDecoder(path string, env Env, p *problems) *decoder {
 // finish returns the configuration, or everything that is wrong with it.
 func (d *decoder) finish() (*Config, error) {
 	if err := d.err(); err != nil {
+		r := d.out.Redactor()
+		for _, e := range d.list {
+			e.Msg = r.Redact(e.Msg)
+		}
 		return nil, err
 	}
 	slices.SortStableFunc(d.ignored, func(a, b *Error) int { return a.Line - b.Line })

@@ -170,6 +170,9 @@ func (w writer) server(s *Server, m maskedServer, secret func(string) string) *y
 	w.string(n, "transport", s.Transport)
 	w.string(n, "protocol", s.Protocol)
 	w.duration(n, "timeout", s.Timeout)
+	if s.StartTimeout != 0 {
+		w.put(n, "startup_timeout_sec", yamlText(strconv.FormatFloat(s.StartTimeout.Seconds(), 'f', -1, 64)))
+	}
 	w.flag(n, "lazy", s.Lazy)
 	w.flag(n, "disabled", s.Disabled)
 	w.flag(n, "readOnly", s.ReadOnly)

@@ -55,6 +55,9 @@ func (d *decoder) server(name, where string, m member) Server {
 		s.Unset = errors.New(strings.Join(unset, "; "))
 	}
 	s.masked = f.masked()
+	if n := f.node.get("cwd"); n != nil && !strings.Contains(n.text, "${") {
+		s.masked.dir = s.Dir
+	}
 	s.Describe = d.out.secrets.describe(&s, s.masked)
 	return s
 }

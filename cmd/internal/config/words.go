@@ -178,6 +178,7 @@ func (d *decoder) entry(n *node) *node {
 			out.members = append(out.members, member{key: "cwd", value: m.value})
 		case "auth":
 			out.members = append(out.members, d.bearer(m.value)...)
+		case "name", "id":
 		case "options", "strict", "debug", "clientInfo", "preFn", "posFn", "toolCacheTtl":
 			d.ignore(0, m.key, "it has no meaning here")
 		default:
@@ -195,7 +196,7 @@ func (d *decoder) command(n *node) []member {
 	words, err := splitWords(n.text)
 	if err != nil {
 		d.add(0, "cmd: %v", err)
-		return nil
+		return []member{{key: "command", value: n}}
 	}
 	if len(words) == 0 {
 		words = []string{""}
@@ -244,6 +245,13 @@ func entryName(n *node) string {
 	var words []string
 	if v := n.get("cmd"); v != nil {
 		words, _ = splitWords(v.text)
+	} else if v := n.get("command"); v != nil {
+		words = []string{v.text}
+		if args := n.get("args"); args != nil {
+			for _, a := range args.items {
+				words = append(words, a.text)
+			}
+		}
 	}
 	for _, w := range words {
 		base := path.Base(strings.ReplaceAll(w, `\`, "/"))

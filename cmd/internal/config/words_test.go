@@ -1,0 +1,194 @@
+package config
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// words reads mini-a's words and writes what comes of them.
+func wordsOutcome(t *testing.T, words ...string) string {
+	t.Helper()
+	c, err := FromWords(words, environment("TOKEN=tok-value"))
+	if err != nil {
+		return err.Error()
+	}
+	out := string(printed(t, c))
+	if len(c.Ignored) > 0 {
+		out += strings.Join(c.Ignored, "\n") + "\n"
+	}
+	wd, _ := os.Getwd()
+	return strings.ReplaceAll(out, wd, "$WORK")
+}
+
+func TestFromWords(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		words []string
+		want  string
+	}{
+		{"a command in SLON", []string{"mcp=(cmd: 'ojob mcps/mcp-time.yaml')", "mcpproxy=true"}, `mcpServers:
+  mcp-time:
+    command: ojob
+    args: [mcps/mcp-time.yaml]
+`},
+		{"a list", []string{`mcp=[(cmd: 'ojob mcp-db.yaml jdbc=jdbc:h2:./data'), (type: remote, url: 'https://host.example:8/mcp', timeout: 5000)]`}, `mcpServers:
+  mcp-db:
+    command: ojob
+    args: [mcp-db.yaml, 'jdbc=jdbc:h2:./data']
+  host.example:
+    url: https://host.example:8/mcp
+    timeout: 5s
+`},
+		{"a list with bars", []string{`mcp=[(cmd: a) | (cmd: a)]`}, `mcpServers:
+  a:
+    command: a
+  a-2:
+    command: a
+`},
+		{"JSON", []string{`mcp=[{"cmd": "npx -y \"@scope/server-x@1.2\" 'two words' ${TOKEN}", "env": {"A": "b"}}, {"name": "n", "command": "c", "args": ["d"]}]`}, `mcpServers:
+  server-x:
+    command: npx
+    args: [-y, '@scope/server-x@1.2', two words, tok-value]
+    env:
+      A: b
+  n:
+    command: c
+    args: [d]
+`},
+		{"several words", []string{"mcp=(cmd: a)", "mcp=(cmd: b)", "useutils=true", "mcplazy=true", "mcpproxythreshold=51200", "mcpproxyallow=a, b*", "mcpproxydeny=c", "usetools=true", "mcpproxytoon=false", "toolcachettl=0"}, `mcpServers:
+  a:
+    command: a
+    lazy: true
+  b:
+    command: b
+    lazy: true
+  utils:
+    builtin: utils
+    lazy: true
+spill:
+  threshold: 51200
+allowedRoots: [$WORK]
+tools:
+  allow: [a, b*]
+  deny: [c]
+`},
+		{"never spilled", []string{"mcpproxythreshold=0"}, "mcpServers: {}\nspill:\n  threshold: 0\n"},
+		{"authentication", []string{"mcp=(url: http://h/, auth: (type: bearer, token: abc), options: (x: 1))"}, `mcpServers:
+  h:
+    url: http://h/
+    headers:
+      Authorization: Bearer abc
+mcp=: options: ignored, it has no meaning here
+`},
+		{"not available yet", []string{"mcpproxytoon=true", "toolcachettl=60", "mcpproxy=false", "mcp=(url: http://h/, auth: (type: oauth2))"},
+			"mcpproxytoon=: mcpproxytoon is not available yet\ntoolcachettl=: toolcachettl is not available yet\n" +
+				"mcpproxy=: plain tools without the proxy is not available yet\nmcp=: auth other than (type: bearer, token: …) is not available yet"},
+		{"unknown words", []string{"mcplasy=true", "word"}, "mcplasy=: unknown word \"mcplasy\"; did you mean \"mcplazy\"?\n\"word\" is no NAME=VALUE"},
+		{"wrong values", []string{"mcp=(cmd: 'a", "mcp={\"cmd\":", "mcp=x", "mcp=(cmd: 'a \"b')", "mcp=()", "useutils=yes", "mcpproxythreshold=big", "mcp=(cmd: '')", "mcp=(cmd: a, url: http://h/)", "mcp=(comand: a)"},
+			"mcp=: not valid SLON: at character 7: the quote is never closed\n" +
+				"mcp=: not valid JSON: parsing value: unexpected EOF (column 8)\n" +
+				"mcp=: entry 1 must be a mapping like (cmd: '…'), not text\n" +
+				"mcp=: cmd: a quote is never closed\n" +
+				"mcp=: server \"mcp-2\" is empty: it needs command, url or builtin\n" +
+				"useutils=: must be true or false, not \"yes\"\n" +
+				"mcpproxythreshold=: must be a number of bytes, not \"big\"\n" +
+				"mcp=: command is empty\n" +
+				"mcp=: server \"h\" has more than one of command, url and builtin\n" +
+				"mcp=: unknown key \"comand\"; did you mean \"command\"?\n" +
+				"mcp=: server \"mcp-4\" is empty: it needs command, url or builtin"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if diff := cmp.Diff(tt.want, wordsOutcome(t, tt.words...)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestSplitWords(t *testing.T) {
+	for _, tt := range []struct {
+		name, line string
+		want       []string
+		bad        bool
+	}{
+		{name: "nothing", line: "  "},
+		{name: "blanks", line: " a\tb  c ", want: []string{"a", "b", "c"}},
+		{name: "single quotes", line: `'a b\' c`, want: []string{`a b\`, "c"}},
+		{name: "double quotes", line: `"a \"b\" \x $HOME"`, want: []string{`a "b" \x $HOME`}},
+		{name: "joined parts", line: `a'b'"c"d`, want: []string{"abcd"}},
+		{name: "empty word", line: `a ''`, want: []string{"a", ""}},
+		{name: "backslash", line: `a\ b \\`, want: []string{"a b", `\`}},
+		{name: "continued line", line: "a\\\nb", want: []string{"ab"}},
+		{name: "operators mean nothing", line: "a | b > c", want: []string{"a", "|", "b", ">", "c"}},
+		{name: "open quote", line: `a "b`, bad: true},
+		{name: "open backslash", line: `a \`, bad: true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := splitWords(tt.line)
+			if (err != nil) != tt.bad {
+				t.Fatalf("error = %v", err)
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestSLON(t *testing.T) {
+	for _, tt := range []struct{ name, text, want, err string }{
+		{name: "map", text: "( a : b c , d:1.5,e:true, f: null )", want: "('a': 'b c', 'd': 1.5, 'e': true, 'f': null)"},
+		{name: "bars and commas", text: "[a|b, 'c' | [1]]", want: "['a' | 'b' | 'c' | [1]]"},
+		{name: "colons in values", text: "(url: http://h:80/p, t: 1)", want: "('url': 'http://h:80/p', 't': 1)"},
+		{name: "a bar in a map's value", text: "(a: x|y)", want: "('a': 'x|y')"},
+		{name: "escapes", text: `("a": "\u00e9\t\"", 'b': 'it\'s')`, want: "('a': 'é\t\"', 'b': 'it\\'s')"},
+		{name: "trailing separator", text: "(a: 1,)", want: "('a': 1)"},
+		{name: "missing value", text: "(a:)", err: "at character 4: a value is missing"},
+		{name: "missing colon", text: "(a)", err: `at character 3: a ':' is missing after the key "a"`},
+		{name: "open map", text: "(a: 1", err: "at character 6: a ')' is missing at the end"},
+		{name: "open list", text: "[a", err: "at character 3: a ']' is missing at the end"},
+		{name: "twice", text: "(a: 1, a: 2)", err: `at character 12: duplicate key "a"`},
+		{name: "rest", text: "(a: 1) x", err: `at character 8: unexpected "x" after the value`},
+		{name: "deep", text: strings.Repeat("[", 500), err: "at character 201: nested more than 200 levels deep"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			n, err := parseSLON(tt.text)
+			if err != nil || tt.err != "" {
+				if err == nil || err.Error() != tt.err {
+					t.Fatalf("error = %v, want %s", err, tt.err)
+				}
+				return
+			}
+			if got := printSLON(n); got != tt.want {
+				t.Errorf("got %s, want %s", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestMerge(t *testing.T) {
+	base, err := Parse("c.yaml", []byte("mcpServers: {a: {command: x}}\nspill: {threshold: 1}\ntools: {deny: [d]}"), environment(""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	extra, err := FromWords([]string{"mcp=(cmd: b, env: (K: merged-secret))", "mcpproxythreshold=2", "mcpproxydeny=e"}, environment(""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := base.Merge(extra); err != nil {
+		t.Fatal(err)
+	}
+	want := "mcpServers:\n  a:\n    command: x\n  b:\n    command: b\n    env:\n      K: merged-secret\nspill:\n  threshold: 2\ntools:\n  deny: [d, e]\n"
+	if diff := cmp.Diff(want, string(printed(t, base))); diff != "" {
+		t.Error(diff)
+	}
+	if got := base.Redactor().Redact("merged-secret"); got != hidden {
+		t.Errorf("merged secret shows as %q", got)
+	}
+	if err := base.Merge(extra); err == nil {
+		t.Error("a server of the same name was taken")
+	}
+}
