@@ -319,3 +319,15 @@ func compactJSON(raw []byte) string {
 	}
 	return b.String()
 }
+
+// interrupt asks a process politely to end.
+var interrupt = os.Interrupt
+
+func self(t *testing.T) string {
+	t.Helper()
+	path, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
