@@ -1,7 +1,6 @@
 package dispatch
 
 import (
-	"encoding/json"
 	"errors"
 	"strings"
 )
@@ -66,8 +65,8 @@ type Error struct {
 // Error returns the text an agent reads: `code: what is wrong. What to do.` and the fate of the call.
 func (e *Error) Error() string {
 	var b strings.Builder
-	for _, r := range e.Repairs {
-		b.WriteString("repaired: " + r + "\n")
+	if len(e.Repairs) > 0 {
+		b.WriteString(repairedLine(e.Repairs) + "\n")
 	}
 	b.WriteString(string(e.Code) + ": " + sentence(e.Message))
 	if e.Do != "" {
@@ -111,25 +110,26 @@ func withFate(err error, f Fate) *Error {
 	return &e
 }
 
-// errorJSON is the shape of an error for programs.
-type errorJSON struct {
-	Error struct {
-		Code        Code     `json:"code"`
-		Message     string   `json:"message"`
-		Suggestions []string `json:"suggestions,omitempty"`
-		Retryable   bool     `json:"retryable"`
-		Sent        bool     `json:"sent"`
-	} `json:"error"`
-	Repairs []string `json:"repairs,omitempty"`
+// errorBody is a failure in the shape programs read.
+type errorBody struct {
+	Code        Code     `json:"code"`
+	Message     string   `json:"message"`
+	Suggestions []string `json:"suggestions,omitempty"`
+	Retryable   bool     `json:"retryable"`
+	Sent        bool     `json:"sent"` // the request reached the server, or may have
+}
+
+func (e *Error) body() *errorBody {
+	bare := *e
+	bare.Repairs = nil
+	return &errorBody{Code: e.Code, Message: strings.TrimPrefix(bare.Error(), string(e.Code)+": "), Suggestions: e.Suggestions,
+		Retryable: e.Retryable, Sent: e.Fate == SentUnknown || e.Fate == Ran}
 }
 
 // MarshalJSON gives the error in the shape programs read: {"error":{code,message,…}}.
 func (e *Error) MarshalJSON() ([]byte, error) {
-	var j errorJSON
-	j.Error.Code, j.Error.Suggestions, j.Error.Retryable = e.Code, e.Suggestions, e.Retryable
-	j.Error.Sent = e.Fate == SentUnknown || e.Fate == Ran
-	bare := *e
-	bare.Repairs, j.Repairs = nil, e.Repairs
-	j.Error.Message = strings.TrimPrefix(bare.Error(), string(e.Code)+": ")
-	return json.Marshal(j)
+	return marshal(struct {
+		Error   *errorBody `json:"error"`
+		Repairs []string   `json:"repairs,omitempty"`
+	}{e.body(), e.Repairs})
 }

@@ -1,0 +1,154 @@
+package dispatch
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/proxy-dispatch/proxy-dispatch/catalog"
+	"github.com/proxy-dispatch/proxy-dispatch/dispatch/arguments"
+	"github.com/proxy-dispatch/proxy-dispatch/spill"
+)
+
+// siblings finds the result of another call of the same batch by its id; ok is false for other names.
+type siblings func(ctx context.Context, id, path string) (value json.RawMessage, ok bool, err error)
+
+type siblingsKey struct{}
+
+// bind makes a call's raw arguments: the object of argumentsFile, overridden by arguments, with keys
+// from the top level moved in, and every {"$from"} replaced by what it stands for.
+func (d *Dispatcher) bind(ctx context.Context, a Agent, e *catalog.Entry, s *arguments.Schema, r CallRequest) (json.RawMessage, []string, error) {
+	notes := r.notes
+	args := bytes.TrimSpace(r.Arguments)
+	if len(args) == 0 || string(args) == "null" {
+		args = []byte("{}")
+	}
+	if args[0] == '"' {
+		var inner string
+		if err := json.Unmarshal(args, &inner); err != nil || !looksLikeJSON(inner) || !json.Valid([]byte(inner)) {
+			return nil, nil, &Error{Code: InvalidArguments, Message: "arguments is a string that holds no JSON object", Do: "Send arguments as an object"}
+		}
+		args = []byte(strings.TrimSpace(inner))
+		notes = append(notes, "arguments: string → object")
+	}
+	if r.ArgumentsFile != "" {
+		base, err := d.lookup(ctx, a, r.ArgumentsFile, "")
+		if err != nil {
+			return nil, nil, err
+		}
+		if args, err = override(base, args); err != nil {
+			return nil, nil, err
+		}
+	}
+	args, notes, err := moveIn(e, s, args, r.extra, notes)
+	if err != nil {
+		return nil, nil, err
+	}
+	bound, _, err := arguments.Bind(ctx, args, s, func(ctx context.Context, ref arguments.Reference) (json.RawMessage, error) {
+		return d.reference(ctx, a, ref)
+	})
+	if err != nil {
+		return nil, nil, bindError(err)
+	}
+	if len(bytes.TrimSpace(bound)) == 0 || bytes.TrimSpace(bound)[0] != '{' {
+		return nil, nil, &Error{Code: InvalidArguments, Message: "arguments is not a JSON object", Do: "Send arguments as an object"}
+	}
+	return bound, notes, nil
+}
+
+// override lays the members of args over the object base.
+func override(base, args json.RawMessage) (json.RawMessage, error) {
+	obj, err := arguments.ParseObject(base)
+	if err != nil {
+		return nil, &Error{Code: InvalidArguments, Message: "argumentsFile does not hold one JSON object", Err: err,
+			Do: `Use {"$from": HANDLE, "path": P} for one argument instead`}
+	}
+	over, err := arguments.ParseObject(args)
+	if err != nil {
+		return nil, &Error{Code: InvalidArguments, Message: "arguments: " + err.Error(), Err: err}
+	}
+	for _, m := range over {
+		obj = obj.Set(m.Key, m.Value)
+	}
+	return obj.Raw(), nil
+}
+
+// moveIn moves top-level keys that the tool has into its arguments; others are refused.
+func moveIn(e *catalog.Entry, s *arguments.Schema, args json.RawMessage, extra arguments.Object, notes []string) (json.RawMessage, []string, error) {
+	if len(extra) == 0 {
+		return args, notes, nil
+	}
+	obj, err := arguments.ParseObject(args)
+	if err != nil {
+		return nil, nil, &Error{Code: InvalidArguments, Message: "arguments: " + err.Error(), Err: err}
+	}
+	for _, m := range extra {
+		_, taken := obj.Get(m.Key)
+		if s == nil || !s.Has(m.Key) || taken {
+			known := callParams
+			if s != nil {
+				known = append(append([]string(nil), callParams...), s.Properties()...)
+			}
+			return nil, nil, &Error{Code: BadRequest, Message: fmt.Sprintf("neither call nor %s has a parameter %q", e.Ref, m.Key),
+				Suggestions: arguments.Nearest(m.Key, known, 3), Do: "Signature: " + signature(e)}
+		}
+		obj = obj.Set(m.Key, m.Value)
+		notes = append(notes, fmt.Sprintf("%s → arguments.%s", m.Key, m.Key))
+	}
+	return obj.Raw(), notes, nil
+}
+
+// reference returns the value a {"$from"} stands for.
+func (d *Dispatcher) reference(ctx context.Context, a Agent, ref arguments.Reference) (json.RawMessage, error) {
+	switch {
+	case ref.JQ != "":
+		return nil, notYet("jq in $from", "Use path")
+	case ref.As != "" && ref.As != "json" && ref.As != "text":
+		return nil, notYet(fmt.Sprintf("as %q in $from", ref.As), "Use json or text")
+	case len(ref.From) == 1:
+		return d.lookup(ctx, a, ref.From[0], ref.Path)
+	}
+	out := []byte{'['}
+	for i, name := range ref.From {
+		v, err := d.lookup(ctx, a, name, ref.Path)
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(out, v...)
+	}
+	return append(out, ']'), nil
+}
+
+// lookup returns the data of a handle, an allowed file or another call of the same batch.
+func (d *Dispatcher) lookup(ctx context.Context, a Agent, name, path string) (json.RawMessage, error) {
+	if find, ok := ctx.Value(siblingsKey{}).(siblings); ok {
+		if v, ok, err := find(ctx, name, path); ok {
+			return v, err
+		}
+	}
+	art, part, err := d.o.Shelf.Find(ctx, owner(a), name)
+	if err != nil {
+		return nil, shelfError(name, err)
+	}
+	v, err := d.o.Shelf.Value(ctx, art, part, path)
+	if err != nil {
+		return nil, shelfError(name, err)
+	}
+	return v, nil
+}
+
+func owner(a Agent) spill.Owner { return spill.Owner{Principal: a.Principal, Session: a.Session} }
+
+// bindError keeps errors that already have a code; the rest is the agent's reference.
+func bindError(err error) error {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e
+	}
+	return &Error{Code: InvalidArguments, Message: err.Error(), Err: err}
+}

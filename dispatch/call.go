@@ -1,0 +1,187 @@
+package dispatch
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/proxy-dispatch/proxy-dispatch/catalog"
+	"github.com/proxy-dispatch/proxy-dispatch/dispatch/arguments"
+	"github.com/proxy-dispatch/proxy-dispatch/spill"
+)
+
+// CallRequest is one call of a tool, reading of a resource or getting of a prompt.
+type CallRequest struct {
+	// Tool is the name, URI or prompt name, in any form Resolve takes.
+	Tool       string
+	Type       catalog.Kind // "" means tool
+	Connection string
+	// Arguments is a JSON object, a string holding one, or a {"$from": …}; nil means none.
+	Arguments json.RawMessage
+	// ArgumentsFile is a handle or allowed file whose object is the arguments; Arguments override its keys.
+	ArgumentsFile string
+	// Read, if not nil, is what to show of the result, which is kept whole.
+	Read *ReadRequest
+	// ToFile keeps the result whatever its size.
+	ToFile bool
+	// Threshold is this call's inline budget in bytes; 0 means without limit, nil means the agent's.
+	Threshold *int64
+	// Timeout bounds the call; 0 means the server's own.
+	Timeout time.Duration
+	// Meta is passed on to the server as `_meta`.
+	Meta json.RawMessage
+	// DryRun stops before the call and shows what would be sent.
+	DryRun bool
+	// RequestMeta is the `_meta` of the agent's own request: trace context.
+	RequestMeta json.RawMessage
+	// Progress receives the params of the server's progress notifications; nil means none.
+	Progress func(params json.RawMessage)
+
+	id    string           // in a batch
+	extra arguments.Object // top-level keys the tool may have
+	notes []string         // repairs made so far
+}
+
+// CallAnswer is what a call gave.
+type CallAnswer struct {
+	Action            string            `json:"action"`
+	Connection        string            `json:"connection"`
+	Alias             string            `json:"alias"`
+	Tool              string            `json:"tool"`
+	Arguments         json.RawMessage   `json:"arguments"`
+	IsError           bool              `json:"isError"`
+	ByteSize          int64             `json:"byteSize"`
+	EstimatedTokens   int               `json:"estimatedTokens"`
+	DryRun            bool              `json:"dryRun,omitempty"`
+	Handle            string            `json:"handle,omitempty"`
+	ResultFile        string            `json:"resultFile,omitempty"`
+	AutoSpilled       bool              `json:"autoSpilled,omitempty"`
+	Repairs           []string          `json:"repairs,omitempty"`
+	Parts             []spill.PartInfo  `json:"parts,omitempty"`
+	Content           []json.RawMessage `json:"content"`
+	StructuredContent json.RawMessage   `json:"structuredContent,omitempty"`
+
+	inline *result // the server's own result, when it is passed on whole
+}
+
+func callRequest(r *request, in Input) CallRequest {
+	c := CallRequest{Type: kindOf(r.Type), Connection: r.Connection, Arguments: r.Arguments, ArgumentsFile: r.ArgumentsFile,
+		ToFile: r.ResultToFile, Threshold: r.ResultSizeThreshold, Timeout: time.Duration(r.TimeoutMS) * time.Millisecond,
+		Meta: r.Meta, DryRun: r.DryRun, RequestMeta: in.Meta, Progress: in.Progress, id: r.ID, extra: r.extra, notes: r.notes}
+	if len(r.Tool) > 0 {
+		c.Tool = r.Tool[0]
+	}
+	if r.Path != "" || r.Op != "" {
+		q := readRequest(r)
+		c.Read = &q
+	}
+	return c
+}
+
+// Call takes one call through its stations, in this order, and answers in bounded size.
+func (d *Dispatcher) Call(ctx context.Context, a Agent, r CallRequest) (*CallAnswer, error) {
+	ctx, end := d.record(ctx, a, r)
+	c, err := d.perform(ctx, a, r)
+	if err != nil {
+		return end(nil, err)
+	}
+	return end(d.settle(ctx, a, c, d.limit(a, r)))
+}
+
+// performed is a call whose answer is there but not yet in the size an agent gets.
+type performed struct {
+	request CallRequest
+	entry   *catalog.Entry
+	alias   string          // of its connection
+	args    json.RawMessage // as sent
+	notes   []string
+	res     *result         // nil after a dry run
+	kept    *spill.Artifact // the whole result, where it was kept already
+	sent    json.RawMessage // what a dry run would have sent
+	// spillAnyway is set where the sum of a batch leaves no room for this result.
+	spillAnyway bool
+}
+
+// perform is the way of a call up to the server and back.
+func (d *Dispatcher) perform(ctx context.Context, a Agent, r CallRequest) (*performed, error) {
+	if err := admit(r); err != nil {
+		return nil, withFate(err, NotSent)
+	}
+	entry, v, err := d.resolve(ctx, kindOf(string(r.Type)), r.Tool, r.Connection, waitOf(r))
+	if err != nil {
+		return nil, withFate(err, NotSent)
+	}
+	schema := d.schemaOf(entry)
+	args, notes, err := d.bind(ctx, a, entry, schema, r)
+	if err != nil {
+		return nil, withFate(err, NotSent)
+	}
+	args, notes, err = check(entry, schema, args, notes)
+	if err != nil {
+		return nil, withFate(err, NotSent)
+	}
+	c := &performed{request: r, entry: entry, alias: v.Snapshot.Server(entry.Server).Alias, args: args, notes: notes}
+	req, err := d.outgoing(ctx, entry, args, r)
+	if err != nil {
+		return nil, withFate(err, NotSent)
+	}
+	if r.DryRun {
+		c.sent = req.Params
+		return c, nil
+	}
+	raw, err := d.forward(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	c.res, err = received(entry, raw)
+	return c, err
+}
+
+// handleCall answers the action call.
+func (d *Dispatcher) handleCall(ctx context.Context, in Input, r *request) json.RawMessage {
+	answer, err := d.Call(ctx, in.Agent, callRequest(r, in))
+	if err != nil {
+		return errorResult(r.failOnce(err), r.wantsJSON())
+	}
+	return answer.render(r, d.Budget(in.Agent.Client))
+}
+
+// failOnce adds the repairs made to the input, unless the error has them already.
+func (r *request) failOnce(err error) *Error {
+	e := asError(err)
+	if len(e.Repairs) > 0 {
+		return e
+	}
+	return r.fail(e)
+}
+
+// render gives the MCP result: the server's own with our words in `_meta`, or ours.
+func (c *CallAnswer) render(r *request, _ int) json.RawMessage {
+	if r.wantsJSON() {
+		return jsonResult(c, c.IsError)
+	}
+	if c.inline != nil {
+		return c.inline.withMeta(c.meta())
+	}
+	blocks := c.Content
+	if c.StructuredContent != nil {
+		return contentResult(blocks, c.IsError, arguments.Member{Key: "structuredContent", Value: c.StructuredContent}, c.metaMember())
+	}
+	return contentResult(blocks, c.IsError, c.metaMember())
+}
+
+func (c *CallAnswer) metaMember() arguments.Member {
+	return arguments.Member{Key: "_meta", Value: arguments.Object{{Key: metaKey, Value: c.meta()}}.Raw()}
+}
+
+// meta is what we say about a result beside it.
+func (c *CallAnswer) meta() json.RawMessage {
+	return mustJSON(struct {
+		Connection      string   `json:"connection"`
+		Tool            string   `json:"tool"`
+		ByteSize        int64    `json:"byteSize"`
+		EstimatedTokens int      `json:"estimatedTokens"`
+		Handle          string   `json:"handle,omitempty"`
+		Repairs         []string `json:"repairs,omitempty"`
+	}{c.Connection, c.Tool, c.ByteSize, c.EstimatedTokens, c.Handle, c.Repairs})
+}

@@ -1,0 +1,87 @@
+package dispatch
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/proxy-dispatch/proxy-dispatch/catalog"
+	"github.com/proxy-dispatch/proxy-dispatch/dispatch/arguments"
+)
+
+// check repairs the form of arguments and holds them against the input schema. A schema that can't be
+// used checks nothing: the server itself has the last word.
+func check(e *catalog.Entry, s *arguments.Schema, args json.RawMessage, notes []string) (json.RawMessage, []string, error) {
+	if _, err := arguments.ParseObject(args); err != nil {
+		return nil, nil, &Error{Code: InvalidArguments, Message: "arguments: " + err.Error(), Err: err, Do: "Signature: " + signature(e)}
+	}
+	if s == nil {
+		return args, notes, nil
+	}
+	fixed, repairs := s.Repair(args)
+	notes = append(notes, repairs...)
+	err := s.Check(fixed)
+	if err == nil {
+		return fixed, notes, nil
+	}
+	out := &Error{Code: InvalidArguments, Message: err.Error(), Do: "Signature: " + signature(e), Repairs: notes, Err: err}
+	if invalid, ok := errors.AsType[*arguments.Invalid](err); ok {
+		for _, p := range invalid.Problems {
+			out.Suggestions = append(out.Suggestions, p.Near...)
+		}
+	}
+	return nil, nil, out
+}
+
+// signature is how an error shows a tool's parameters.
+func signature(e *catalog.Entry) string {
+	return fmt.Sprintf("%s(%s)", e.Ref, clip(e.Signature(), 600))
+}
+
+// schemaCache holds compiled input schemas. It is safe for concurrent use.
+type schemaCache struct {
+	mu  sync.Mutex
+	all map[*catalog.Entry]*compiled
+}
+
+type compiled struct {
+	once   sync.Once
+	schema *arguments.Schema
+	err    error
+}
+
+func newSchemaCache() *schemaCache { return &schemaCache{all: map[*catalog.Entry]*compiled{}} }
+
+func (c *schemaCache) of(e *catalog.Entry) (*arguments.Schema, error) {
+	c.mu.Lock()
+	k := c.all[e]
+	if k == nil {
+		k = &compiled{}
+		c.all[e] = k
+	}
+	c.mu.Unlock()
+	k.once.Do(func() { k.schema, k.err = arguments.Compile(e.InputSchema) })
+	return k.schema, k.err
+}
+
+// schema returns the compiled input schema of an entry of the newest view.
+func (d *Dispatcher) schema(e *catalog.Entry) (*arguments.Schema, error) {
+	if e.InputSchema == nil {
+		return nil, errors.New("no input schema")
+	}
+	d.mu.Lock()
+	cache := d.checks
+	d.mu.Unlock()
+	return cache.of(e)
+}
+
+// schemaOf is schema for a call: nil where the entry has no schema that can be used.
+func (d *Dispatcher) schemaOf(e *catalog.Entry) *arguments.Schema {
+	s, err := d.schema(e)
+	if err != nil {
+		d.o.Log.Debug("input schema can't be used", "tool", e.Ref.String(), "error", err)
+		return nil
+	}
+	return s
+}

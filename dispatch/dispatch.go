@@ -1,0 +1,225 @@
+// Package dispatch takes one request through its stations and answers in bounded size.
+//
+// Handle answers the one tool an agent sees; Search, List, Describe, Call, Batch, ReadResult, Status
+// and Help are the same for programs, as typed values. Only a call ever reaches a server.
+package dispatch
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/proxy-dispatch/proxy-dispatch/catalog"
+	"github.com/proxy-dispatch/proxy-dispatch/dispatch/view"
+	"github.com/proxy-dispatch/proxy-dispatch/spill"
+)
+
+// Catalog knows what the servers offer. Implementations are safe for concurrent use.
+type Catalog interface {
+	// Snapshot returns what is known now, never nil.
+	Snapshot() *catalog.Snapshot
+	// Refresh asks the named servers again, or all.
+	Refresh(ctx context.Context, servers ...string) error
+	// Wait returns when every server is known or has failed, or when ctx ends.
+	Wait(ctx context.Context)
+}
+
+// Options are what a Dispatcher is made of. Catalog, Forwarder and Shelf are required.
+type Options struct {
+	Catalog   Catalog
+	Forwarder Forwarder
+	Shelf     *spill.Shelf
+	// Rules say which tools are seen; the zero value lets all through.
+	Rules view.Rules
+	// Keywords are hidden words by which search finds a server's tools.
+	Keywords map[string][]string
+	// Recorder sees every request; nil records nothing.
+	Recorder Recorder
+	// Log receives what has no other reader; nil discards.
+	Log *slog.Logger
+	// Threshold is the inline budget in bytes; 0 means by the agent's client, 16 KiB if unknown.
+	Threshold int
+	// MediaThreshold is the most bytes of one inline image or audio; 0 means 1 MiB.
+	MediaThreshold int64
+	// ReadCeiling is the most bytes readresult shows when maxBytes asks for more; 0 means 1 MiB.
+	ReadCeiling int
+	// SearchBudget is the most tokens of a search answer; 0 means 1,000.
+	SearchBudget int
+	// MaxInput is the most bytes of one input; 0 means 64 MiB.
+	MaxInput int
+	// StringArguments makes `arguments` a JSON string in the definition, for strict hosts.
+	StringArguments bool
+	// Redact hides secrets in our own words about servers; nil changes nothing.
+	Redact func(string) string
+}
+
+// Dispatcher answers requests. It is safe for concurrent use; Close ends it.
+type Dispatcher struct {
+	o          Options
+	policy     *view.Policy
+	definition json.RawMessage
+
+	mu      sync.Mutex
+	seen    *view.View        // of the newest snapshot
+	index   *indexed          // of the newest view that was searched
+	checks  *schemaCache      // compiled input schemas of the newest snapshot
+	native  nativeTokens      // what the tools would cost without us
+	results map[string]string // result shapes by ref, as seen in earlier calls
+}
+
+// New returns a Dispatcher; it fails when the rules hold a bad pattern.
+func New(o Options) (*Dispatcher, error) {
+	if o.Catalog == nil || o.Forwarder == nil || o.Shelf == nil {
+		return nil, errors.New("dispatch: Catalog, Forwarder and Shelf are required")
+	}
+	policy, err := view.Compile(o.Rules)
+	if err != nil {
+		return nil, fmt.Errorf("compile rules: %w", err)
+	}
+	o = withDefaults(o)
+	d := &Dispatcher{o: o, policy: policy, results: map[string]string{}}
+	d.definition = define(o.Catalog.Snapshot(), o.StringArguments)
+	return d, nil
+}
+
+func withDefaults(o Options) Options {
+	if o.Recorder == nil {
+		o.Recorder = unrecorded{}
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.MediaThreshold == 0 {
+		o.MediaThreshold = 1 << 20
+	}
+	if o.ReadCeiling == 0 {
+		o.ReadCeiling = 1 << 20
+	}
+	if o.SearchBudget == 0 {
+		o.SearchBudget = 1000
+	}
+	if o.MaxInput == 0 {
+		o.MaxInput = 64 << 20
+	}
+	if o.Redact == nil {
+		o.Redact = func(s string) string { return s }
+	}
+	return o
+}
+
+// Close frees the search index. Requests must have ended.
+func (d *Dispatcher) Close() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.index == nil {
+		return nil
+	}
+	return d.index.close()
+}
+
+// Handle answers one use of the one tool with a complete, newline-free MCP CallToolResult. What goes
+// wrong is in the result, as text an agent can act on.
+func (d *Dispatcher) Handle(ctx context.Context, in Input) json.RawMessage {
+	if len(in.Arguments) > d.o.MaxInput {
+		return errorResult(&Error{Code: TooLarge, Message: fmt.Sprintf("the input has %d bytes, the limit is %d", len(in.Arguments), d.o.MaxInput),
+			Do: "Pass large values by argumentsFile or $from"}, false)
+	}
+	r, err := parseRequest(in.Arguments)
+	if err != nil {
+		return errorResult(asError(err), wantedJSON(in.Arguments))
+	}
+	switch r.Action {
+	case "call":
+		return d.handleCall(ctx, in, r)
+	case "batch":
+		return d.handleBatch(ctx, in, r)
+	}
+	ctx, done := d.o.Recorder.Begin(ctx, CallInfo{Agent: in.Agent, Action: r.Action, Connection: r.Connection, Arguments: in.Arguments, Meta: in.Meta})
+	answer, err := d.answer(ctx, in.Agent, r)
+	if err != nil {
+		e := r.fail(err)
+		done(Outcome{Connection: r.Connection, Code: e.Code})
+		return errorResult(e, r.wantsJSON())
+	}
+	raw := answer.render(r, d.Budget(in.Agent.Client))
+	done(Outcome{Connection: r.Connection, Bytes: int64(len(raw))})
+	return raw
+}
+
+// rendered is an answer that can be shown to an agent.
+type rendered interface {
+	// render gives the MCP result in the request's format; the budget is in bytes.
+	render(r *request, budget int) json.RawMessage
+}
+
+// answer runs the actions that reach no server.
+func (d *Dispatcher) answer(ctx context.Context, a Agent, r *request) (rendered, error) {
+	switch r.Action {
+	case "search":
+		return d.Search(ctx, a, searchRequest(r))
+	case "list":
+		return d.List(ctx, a, listRequest(r))
+	case "describe":
+		return d.Describe(ctx, a, describeRequest(r))
+	case "readresult":
+		return d.ReadResult(ctx, a, readRequest(r))
+	case "status":
+		return d.Status(ctx, a, StatusRequest{Refresh: r.Refresh})
+	default:
+		return Help(r.Topic)
+	}
+}
+
+// view returns what is seen of the newest snapshot.
+func (d *Dispatcher) view() *view.View {
+	s := d.o.Catalog.Snapshot()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.seen == nil || d.seen.Snapshot != s {
+		d.seen = d.policy.Over(s)
+		d.checks = newSchemaCache()
+	}
+	return d.seen
+}
+
+// firstAnswer bounds how long search and list wait for servers nobody knows yet.
+const firstAnswer = 2 * time.Second
+
+// fresh returns the view after asking the servers again (refresh), or after waiting shortly for those
+// that have never been heard of.
+func (d *Dispatcher) fresh(ctx context.Context, refresh bool, connection string) (*view.View, error) {
+	if connection != "" {
+		srv, err := d.server(connection)
+		if err != nil {
+			return nil, err
+		}
+		connection = srv.Name
+	}
+	if refresh {
+		var names []string
+		if connection != "" {
+			names = []string{connection}
+		}
+		if err := d.o.Catalog.Refresh(ctx, names...); err != nil {
+			d.o.Log.Debug("refresh", "error", err) // each server's own error stands in the snapshot
+		}
+		return d.view(), nil
+	}
+	wait, cancel := context.WithTimeout(ctx, firstAnswer)
+	defer cancel()
+	d.o.Catalog.Wait(wait)
+	return d.view(), nil
+}
+
+// server returns the connection of that name or alias.
+func (d *Dispatcher) server(name string) (*catalog.Server, error) {
+	s := d.o.Catalog.Snapshot()
+	if srv := s.Server(name); srv != nil {
+		return srv, nil
+	}
+	return nil, unknownConnection(s, name)
+}

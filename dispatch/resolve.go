@@ -1,0 +1,141 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/proxy-dispatch/proxy-dispatch/catalog"
+	"github.com/proxy-dispatch/proxy-dispatch/dispatch/arguments"
+	"github.com/proxy-dispatch/proxy-dispatch/dispatch/view"
+)
+
+// resolve finds the entry a name means. A name nobody known has is looked for, up to wait, at the
+// connections that have not been heard of yet: at the one the agent named, or at all.
+func (d *Dispatcher) resolve(ctx context.Context, kind catalog.Kind, name, connection string, wait time.Duration) (*catalog.Entry, *view.View, error) {
+	server := ""
+	if connection != "" {
+		srv, err := d.server(connection)
+		if err != nil {
+			return nil, nil, err
+		}
+		server = srv.Name
+	}
+	v := d.view()
+	e, err := find(v, kind, name, server)
+	if errors.Is(err, view.ErrUnknown) && d.anyUnknown(v, server, name) {
+		wctx, cancel := context.WithTimeout(ctx, wait)
+		defer cancel()
+		v, e, err = d.await(wctx, kind, name, server)
+	}
+	if err != nil {
+		return nil, v, d.unresolved(v, kind, name, server, err)
+	}
+	return e, v, nil
+}
+
+// anyUnknown reports whether a connection that might have the name has not been heard of yet.
+func (d *Dispatcher) anyUnknown(v *view.View, server, name string) bool {
+	if server == "" {
+		server = v.Connection(name)
+	}
+	for _, s := range v.Snapshot.Servers {
+		if !s.Known && s.Err == nil && (server == "" || s.Name == server) {
+			if state, _ := d.o.Forwarder.State(s.Name); state != "disabled" {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// await looks again while servers answer, until the name is found, all have answered or ctx ends.
+func (d *Dispatcher) await(ctx context.Context, kind catalog.Kind, name, server string) (*view.View, *catalog.Entry, error) {
+	for {
+		pause, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
+		d.o.Catalog.Wait(pause)
+		cancel()
+		v := d.view()
+		e, err := find(v, kind, name, server)
+		if err == nil || ctx.Err() != nil || !errors.Is(err, view.ErrUnknown) || !d.anyUnknown(v, server, name) {
+			return v, e, err
+		}
+	}
+}
+
+// find resolves a name in a view; a resource may also be one that a template describes.
+func find(v *view.View, kind catalog.Kind, name, server string) (*catalog.Entry, error) {
+	e, err := v.Resolve(kind, name, server)
+	if err == nil || kind != catalog.Resource || !errors.Is(err, view.ErrUnknown) {
+		return e, err
+	}
+	for _, t := range v.Entries(server, catalog.Resource) {
+		if t.Template && matchesTemplate(t.Name, name) {
+			return t, nil
+		}
+	}
+	return nil, err
+}
+
+// unresolved turns a failure to resolve into words an agent can act on.
+func (d *Dispatcher) unresolved(v *view.View, kind catalog.Kind, name, server string, err error) error {
+	if amb, ok := errors.AsType[*view.AmbiguousError](err); ok {
+		var full []string
+		for _, r := range amb.Refs {
+			full = append(full, r.String())
+		}
+		return &Error{Code: AmbiguousTool, Message: fmt.Sprintf("%q is offered by several connections", name),
+			Do: "Name one: " + clip(strings.Join(full, ", "), 400), Suggestions: full, Err: err}
+	}
+	if errors.Is(err, view.ErrDenied) {
+		return &Error{Code: Denied, Message: fmt.Sprintf("%s %q exists, but the configuration keeps it out", kind, name),
+			Do: "Ask the person who runs proxy-dispatch to allow it, or use another", Err: err}
+	}
+	if server == "" {
+		server = v.Connection(name)
+	}
+	if down := d.unavailable(v, server); len(down) > 0 && (server != "" || len(down) == len(v.Snapshot.Servers)) {
+		return d.unavailableError(down[0])
+	}
+	e := &Error{Code: UnknownTool, Message: fmt.Sprintf("there is no %s %q", kind, name), Err: err,
+		Suggestions: nearestNames(v, kind, name, server), Do: "Use search to find one"}
+	if len(e.Suggestions) > 0 {
+		e.Do = "Nearest: " + strings.Join(e.Suggestions, ", ") + ". Or use search"
+	}
+	if line := unavailableLine(d.unavailable(v, "")); line != "" {
+		e.Do = sentence(e.Do) + " " + line
+	}
+	return e
+}
+
+// unavailableError is the failure to reach a connection whose offers are not known.
+func (d *Dispatcher) unavailableError(u Unavailable) error {
+	e := &Error{Code: ServerUnavailable, Message: fmt.Sprintf("connection %q can't be used now (%s)", u.Connection, u.Why)}
+	switch state, _ := d.o.Forwarder.State(u.Connection); state {
+	case "needs login":
+		e.Code, e.Do = AuthRequired, fmt.Sprintf("Ask the person to run: proxy-dispatch login %s", u.Connection)
+	case "disabled":
+		e.Do = "It is switched off in the configuration"
+	case "starting", "asleep", "ready":
+		e.Retryable = true
+	}
+	return e
+}
+
+// nearestNames returns the full names of the entries whose own names are nearest.
+func nearestNames(v *view.View, kind catalog.Kind, name, server string) []string {
+	if at := strings.LastIndexAny(name, "/:"); server != "" && at >= 0 && kind != catalog.Resource {
+		name = name[at+1:]
+	}
+	var out []string
+	for _, n := range arguments.Nearest(name, v.Names(server, kind), 3) {
+		if e, err := v.Resolve(kind, n, server); err == nil {
+			out = append(out, e.Ref.String())
+		} else if amb, ok := errors.AsType[*view.AmbiguousError](err); ok {
+			out = append(out, amb.Refs[0].String())
+		}
+	}
+	return out
+}

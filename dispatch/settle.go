@@ -1,0 +1,236 @@
+package dispatch
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/proxy-dispatch/proxy-dispatch/dispatch/arguments"
+	"github.com/proxy-dispatch/proxy-dispatch/spill"
+)
+
+// inlineMedia is the most images and audio blocks of one answer.
+const inlineMedia = 4
+
+// errorHead is how much of a spilled error message stays inline, in bytes.
+const errorHead = 2000
+
+// settle brings a performed call to the size an agent gets: the result itself, what was asked of it,
+// or a report of where it is kept. limit is in bytes, -1 for none.
+func (d *Dispatcher) settle(ctx context.Context, a Agent, c *performed, limit int64) (*CallAnswer, error) {
+	if c.res == nil {
+		return d.dryAnswer(c), nil
+	}
+	switch {
+	case c.request.Read != nil:
+		return d.project(ctx, a, c)
+	case c.request.ToFile, c.spillAnyway, d.overLimit(a, c.res, limit):
+		return d.spillResult(ctx, a, c, limit)
+	}
+	out := c.answer()
+	out.inline = c.res
+	out.StructuredContent = c.res.structured
+	for _, b := range c.res.blocks {
+		out.Content = append(out.Content, b.raw)
+	}
+	return out, nil
+}
+
+// answer is what is the same in every form of a call's answer.
+func (c *performed) answer() *CallAnswer {
+	out := &CallAnswer{Action: "call", Connection: c.entry.Server, Alias: c.alias, Tool: c.entry.Name, Arguments: c.args,
+		Repairs: c.notes, Content: []json.RawMessage{}}
+	if f := c.request.ArgumentsFile; f != "" {
+		out.Arguments = arguments.Object{{Key: "_fromFile", Value: mustJSON(f)}}.Raw()
+	}
+	if c.res != nil {
+		out.IsError, out.ByteSize, out.EstimatedTokens = c.res.isError, c.res.size(), c.res.tokens()
+	}
+	return out
+}
+
+func (d *Dispatcher) dryAnswer(c *performed) *CallAnswer {
+	out := c.answer()
+	out.DryRun = true
+	text := fmt.Sprintf("dry run, nothing was called. %s would get: %s", c.entry.Server, clip(alias(c.sent), 4000))
+	out.Content = []json.RawMessage{textBlock(withRepairs(c.notes, text))}
+	return out
+}
+
+// overLimit reports whether a result is too large to be passed on whole.
+func (d *Dispatcher) overLimit(a Agent, r *result, limit int64) bool {
+	if limit < 0 {
+		return false
+	}
+	if n := lineLimit(a.Client); n > 0 && r.lines() > n {
+		return true
+	}
+	return r.size() > limit || d.mediaOver(r)
+}
+
+// mediaOver reports whether a result has more or larger images and audio than stay inline.
+func (d *Dispatcher) mediaOver(r *result) bool { return len(d.inlineMediaOf(r)) < r.media() }
+
+// inlineMediaOf returns the images and audio that stay inline.
+func (d *Dispatcher) inlineMediaOf(r *result) []json.RawMessage {
+	var out []json.RawMessage
+	for _, b := range r.blocks {
+		if b.isMedia() && b.size <= d.o.MediaThreshold && len(out) < inlineMedia {
+			out = append(out, b.raw)
+		}
+	}
+	return out
+}
+
+// spillResult keeps the whole result in the store and answers with a report.
+func (d *Dispatcher) spillResult(ctx context.Context, a Agent, c *performed, limit int64) (*CallAnswer, error) {
+	out := c.answer()
+	art, err := d.keep(ctx, a, c)
+	if err != nil {
+		return d.unkept(c, out, err), nil
+	}
+	out.Handle, out.ResultFile, out.AutoSpilled, out.Parts = art.Handle, fileOf(art), !c.request.ToFile, art.Parts
+	out.EstimatedTokens = art.Tokens
+	if c.res.isError {
+		out.Content = append(out.Content, textBlock(c.res.message(errorHead)))
+	} else if !c.request.ToFile && !c.spillAnyway && c.res.size() <= limit { // only images or audio are too large: the words stay
+		out.Content = append(out.Content, c.res.texts()...)
+	}
+	out.Content = append(out.Content, textBlock(art.Report(spill.ReportExtra{Repairs: c.notes})))
+	out.Content = append(out.Content, d.inlineMediaOf(c.res)...)
+	return out, nil
+}
+
+// keep stores the whole result, once.
+func (d *Dispatcher) keep(ctx context.Context, a Agent, c *performed) (*spill.Artifact, error) {
+	if c.kept != nil {
+		return c.kept, nil
+	}
+	art, err := d.o.Shelf.Put(ctx, owner(a), spill.Source{Server: c.entry.Server, Tool: c.entry.Name, ID: c.request.id}, c.res.raw)
+	if err != nil {
+		return nil, err
+	}
+	c.kept = art
+	if !c.res.isError && art.Shape != "" {
+		d.remember(c.entry.Ref.String(), art.Shape)
+	}
+	return art, nil
+}
+
+// maxRemembered bounds how many tools' result shapes are remembered.
+const maxRemembered = 2000
+
+// remember notes the shape of a tool's result for describe.
+func (d *Dispatcher) remember(ref, shape string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if _, known := d.results[ref]; known || len(d.results) < maxRemembered {
+		d.results[ref] = shape
+	}
+}
+
+// unkept answers a call that ran but whose result could not be kept: nothing of it is hidden, its head
+// is shown.
+func (d *Dispatcher) unkept(c *performed, out *CallAnswer, err error) *CallAnswer {
+	e := &Error{Code: Internal, Message: fmt.Sprintf("the call has run, but its result of %d bytes could not be kept: %v", out.ByteSize, err),
+		Do: "Its head follows. Ask for less, or raise resultSizeThreshold", Repairs: c.notes, Err: err}
+	if errors.Is(err, spill.ErrNoSpace) || errors.Is(err, spill.ErrTooLarge) {
+		e.Code = TooLarge
+	}
+	d.o.Log.Warn("keep a result", "tool", c.entry.Ref.String(), "error", err)
+	out.IsError = true
+	out.Content = append(out.Content, textBlock(e.Error()), textBlock(c.res.message(errorHead)))
+	return out
+}
+
+// project shows what was asked of a result, which is kept whole.
+func (d *Dispatcher) project(ctx context.Context, a Agent, c *performed) (*CallAnswer, error) {
+	out := c.answer()
+	art, err := d.keep(ctx, a, c)
+	if err != nil {
+		return d.unkept(c, out, err), nil
+	}
+	out.Handle, out.ResultFile, out.Parts = art.Handle, fileOf(art), art.Parts
+	head := fmt.Sprintf("%s: %d bytes, %d lines, ~%d tokens", art.Handle, art.Bytes, art.Lines, art.Tokens)
+	read, err := d.read(ctx, a, art, spill.Data, *c.request.Read)
+	if err != nil {
+		e := asError(shelfError(art.Handle, err))
+		text := fmt.Sprintf("The call succeeded and its whole result is in %s; only the reading failed. %s", art.Handle, e.Error())
+		if c.res.isError {
+			text = c.res.message(errorHead) + "\n" + text
+		}
+		out.IsError = true
+		out.Content = append(out.Content, textBlock(withRepairs(c.notes, text)))
+		return out, nil
+	}
+	if c.res.isError {
+		out.Content = append(out.Content, textBlock(c.res.message(errorHead)))
+	}
+	out.Content = append(out.Content, textBlock(withRepairs(c.notes, head)+"\n"+read.body()))
+	if read.Block != nil {
+		out.Content = append(out.Content, read.Block)
+	}
+	return out, nil
+}
+
+// media returns how many images and audio blocks a result has.
+func (r *result) media() int {
+	n := 0
+	for _, b := range r.blocks {
+		if b.isMedia() {
+			n++
+		}
+	}
+	return n
+}
+
+// texts returns the blocks that are neither images nor audio.
+func (r *result) texts() []json.RawMessage {
+	var out []json.RawMessage
+	for _, b := range r.blocks {
+		if !b.isMedia() {
+			out = append(out, b.raw)
+		}
+	}
+	return out
+}
+
+// lines returns how many lines the texts have.
+func (r *result) lines() int {
+	n := 0
+	for _, b := range r.blocks {
+		if b.kind == "text" {
+			n += strings.Count(b.text.Raw, `\n`) + 1
+		}
+	}
+	return n
+}
+
+// tokens estimates what the result costs a model, from its head where it is large.
+func (r *result) tokens() int {
+	const head = 64 << 10
+	n := 0
+	count := func(s string) {
+		if len(s) <= head {
+			n += roughTokens(s)
+			return
+		}
+		n += int(int64(roughTokens(s[:head])) * int64(len(s)) / head)
+	}
+	for _, b := range r.blocks {
+		switch {
+		case b.isMedia():
+			n += 1500 // about what hosts charge for an image
+		case b.text.Raw != "":
+			count(b.text.Raw)
+		default:
+			count(alias(b.raw))
+		}
+	}
+	if r.structured != nil && !r.structuredIsText() {
+		count(alias(r.structured))
+	}
+	return n
+}
