@@ -73,7 +73,7 @@ func (s *Schema) Check(args json.RawMessage) error {
 	if len(d.problems) > 0 {
 		return invalid(d.problems...)
 	}
-	if verr := s.evaluate(doc); verr != nil {
+	if verr := s.evaluate(doc, freeSteps+stepsPerByte*len(args)); verr != nil {
 		t := translator{doc: doc, root: s.place}
 		t.walk(verr)
 		return t.invalid()

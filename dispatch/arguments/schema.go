@@ -19,9 +19,12 @@ const (
 	maxSchemaDepth = 100
 )
 
-// maxSteps bounds the subschemas one Check evaluates; a few nested references are enough to ask
-// for more than any machine can do.
-const maxSteps = 500_000
+// freeSteps and stepsPerByte of arguments bound the subschemas one Check evaluates; a few nested
+// references are enough to ask for more than any machine can do.
+const (
+	freeSteps    = 50_000
+	stepsPerByte = 2
+)
 
 // ErrSchemaTooBig is returned by Compile for a schema over its limits.
 var ErrSchemaTooBig = errors.New("schema too big")
@@ -143,8 +146,8 @@ func (c *counter) Validate(*jsonschema.ValidatorContext, any) {
 }
 
 // evaluate runs the validator. It returns nil also when the value could not be decided within
-// maxSteps or the validator broke on it: then the server decides.
-func (s *Schema) evaluate(doc any) (verr *jsonschema.ValidationError) {
+// steps or the validator broke on it: then the server decides.
+func (s *Schema) evaluate(doc any, steps int) (verr *jsonschema.ValidationError) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	defer func() {
@@ -152,7 +155,7 @@ func (s *Schema) evaluate(doc any) (verr *jsonschema.ValidationError) {
 			verr = nil
 		}
 	}()
-	s.steps.left = maxSteps
+	s.steps.left = steps
 	if err := s.root.Validate(doc); err != nil {
 		errors.As(err, &verr)
 	}
