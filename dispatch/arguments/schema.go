@@ -22,7 +22,7 @@ const (
 // freeSteps and stepsPerByte of arguments bound the subschemas one Check evaluates; a few nested
 // references are enough to ask for more than any machine can do.
 const (
-	freeSteps    = 50_000
+	freeSteps    = 20_000
 	stepsPerByte = 2
 )
 
