@@ -87,7 +87,7 @@ func plainSchema(t *testing.T, raw json.RawMessage) {
 	if err := json.Unmarshal(raw, &top); err != nil {
 		t.Fatal(err)
 	}
-	for _, p := range strings.Fields("action query limit offset type connection format refresh tool arguments argumentsFile path jq op resultToFile resultSizeThreshold timeoutMs meta dryRun calls resultFile topic lines fromLine toLine maxBytes pattern context invert") {
+	for _, p := range strings.Fields("action query limit offset type connection format refresh tool arguments argumentsFile path op resultToFile resultSizeThreshold timeoutMs meta dryRun calls resultFile topic lines fromLine toLine maxBytes pattern context invert") {
 		if top.Properties[p] == nil {
 			t.Errorf("the schema lacks parameter %s", p)
 		}

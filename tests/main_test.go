@@ -182,6 +182,21 @@ type answer struct {
 	isError bool
 }
 
+// callResult is a CallToolResult for reading.
+type callResult struct {
+	Content           []block
+	StructuredContent json.RawMessage
+	IsError           bool
+}
+
+func decode(raw []byte) (callResult, error) {
+	var r callResult
+	if err := json.Unmarshal(raw, &r); err != nil {
+		return r, fmt.Errorf("parse result: %w", err)
+	}
+	return r, nil
+}
+
 func parseAnswer(t *testing.T, raw json.RawMessage) answer {
 	t.Helper()
 	a := answer{t: t, raw: raw}

