@@ -27,6 +27,14 @@ func (p parts) joined() parts {
 	return parts{bytes.Join(p, nil)}
 }
 
+// answerTo wraps a result, or what stands in its place, into a response.
+func answerTo(id json.RawMessage, result parts, bad *fault) parts {
+	if bad != nil {
+		return faultAnswer(id, bad)
+	}
+	return resultAnswer(id, result)
+}
+
 // resultAnswer wraps a raw result, given in pieces, into a response.
 func resultAnswer(id json.RawMessage, result parts) parts {
 	answer := make(parts, 0, len(result)+2)

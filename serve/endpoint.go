@@ -58,13 +58,13 @@ func newEndpoint(o Options, face Face, hooks *server.Hooks) (*endpoint, error) {
 }
 
 // list answers tools/list from what the face knows now, in one page.
-func (e *endpoint) list(m message) parts {
-	spoken, bad := readEra(member(m.params, "_meta"))
+func (e *endpoint) list(params json.RawMessage) (parts, *fault) {
+	spoken, bad := readEra(member(params, "_meta"))
 	if bad != nil {
-		return faultAnswer(m.id, bad)
+		return nil, bad
 	}
-	if cursor := member(m.params, "cursor"); cursor != nil && string(cursor) != `""` && string(cursor) != "null" {
-		return faultAnswer(m.id, faultf(mcp.INVALID_PARAMS, "unknown cursor: the list has one page"))
+	if cursor := member(params, "cursor"); cursor != nil && string(cursor) != `""` && string(cursor) != "null" {
+		return nil, faultf(mcp.INVALID_PARAMS, "unknown cursor: the list has one page")
 	}
 	tools := e.face.Tools()
 	entries := make([][]byte, len(tools))
@@ -72,16 +72,16 @@ func (e *endpoint) list(m message) parts {
 		entry, err := oneLine(tool)
 		if err != nil {
 			e.log.Error("tool entry is not JSON", "index", i, "err", err)
-			return faultAnswer(m.id, faultf(mcp.INTERNAL_ERROR, "the tool list cannot be written"))
+			return nil, faultf(mcp.INTERNAL_ERROR, "the tool list cannot be written")
 		}
 		entries[i] = entry
 	}
 	result := fmt.Appendf(nil, `{"tools":[%s]}`, bytes.Join(entries, []byte{','}))
 	if !spoken.modern {
-		return resultAnswer(m.id, parts{result})
+		return parts{result}, nil
 	}
 	hints := fmt.Appendf(nil, `,"ttlMs":%d,"cacheScope":%q}`, listTTLMillis, string(listScope))
-	return resultAnswer(m.id, decorate(append(result[:len(result)-1], hints...), e.info))
+	return decorate(append(result[:len(result)-1], hints...), e.info), nil
 }
 
 // caller is who sent a call and how it is told of progress.
@@ -93,38 +93,38 @@ type caller struct {
 
 // call answers tools/call. It waits while too many calls run, and returns early only if the face does
 // once ctx ends.
-func (e *endpoint) call(ctx context.Context, m message, who caller) parts {
-	asked, bad := readCall(m.params)
+func (e *endpoint) call(ctx context.Context, params json.RawMessage, who caller) (parts, *fault) {
+	asked, bad := readCall(params)
 	if bad != nil {
-		return faultAnswer(m.id, bad)
+		return nil, bad
 	}
 	spoken, bad := readEra(asked.meta)
 	if bad != nil {
-		return faultAnswer(m.id, bad)
+		return nil, bad
 	}
 	if spoken.client != "" {
 		who.agent.Client = spoken.client
 	}
-	leave, bad := e.gate.enter(ctx, int64(len(m.params)))
+	leave, bad := e.gate.enter(ctx, int64(len(params)))
 	if bad != nil {
-		return faultAnswer(m.id, bad)
+		return nil, bad
 	}
 	defer leave()
 	progress, stop := progressTo(asked.meta, who.write)
 	raw, err := e.callFace(ctx, Call{Agent: who.agent, Name: asked.name, Arguments: asked.arguments, Meta: asked.meta, Progress: progress})
 	stop()
 	if err != nil {
-		return faultAnswer(m.id, faultf(mcp.INVALID_PARAMS, "%v", err))
+		return nil, faultf(mcp.INVALID_PARAMS, "%v", err)
 	}
 	raw, err = oneLine(raw)
-	if err != nil || len(bytes.TrimSpace(raw)) == 0 || bytes.TrimSpace(raw)[0] != '{' {
+	if raw = bytes.TrimSpace(raw); err != nil || len(raw) == 0 || raw[0] != '{' {
 		e.log.Error("face returned no JSON object", "tool", asked.name, "bytes", len(raw), "err", err)
 		raw = internalResult
 	}
 	if spoken.modern {
-		return resultAnswer(m.id, decorate(raw, e.info))
+		return decorate(raw, e.info), nil
 	}
-	return resultAnswer(m.id, parts{raw})
+	return parts{raw}, nil
 }
 
 // internalResult is what an agent sees of a bug of ours; the log has the rest.

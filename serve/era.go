@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/mark3labs/mcp-go/mcp"
-	"github.com/tidwall/gjson"
 )
 
 // era tells which protocol a request speaks: since 2026-07-28 every request says so itself in
@@ -66,15 +65,14 @@ func decorate(result, serverInfo json.RawMessage) parts {
 	var meta json.RawMessage
 	var metaAt int
 	typed, empty := false, true
-	gjson.ParseBytes(result).ForEach(func(key, value gjson.Result) bool {
+	eachMemberAt(result, func(key string, value json.RawMessage, at int) {
 		empty = false
-		switch key.String() {
+		switch key {
 		case "resultType":
 			typed = true
 		case "_meta":
-			meta, metaAt = json.RawMessage(value.Raw), value.Index
+			meta, metaAt = value, at
 		}
-		return true
 	})
 	var added [][]byte
 	if !typed {

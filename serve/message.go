@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"unsafe"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/tidwall/gjson"
@@ -127,8 +128,16 @@ func member(object json.RawMessage, key string) (found json.RawMessage) {
 
 // eachMember visits the members of a valid JSON object in order. The values are slices of object.
 func eachMember(object json.RawMessage, visit func(key string, value json.RawMessage)) {
-	gjson.ParseBytes(object).ForEach(func(key, value gjson.Result) bool {
-		visit(key.String(), object[value.Index:value.Index+len(value.Raw)])
+	eachMemberAt(object, func(key string, value json.RawMessage, _ int) { visit(key, value) })
+}
+
+// eachMemberAt also tells where in object each value begins.
+func eachMemberAt(object json.RawMessage, visit func(key string, value json.RawMessage, at int)) {
+	// Nobody writes to a message once it was read, so its text need not be copied to be looked at.
+	text := unsafe.String(unsafe.SliceData(object), len(object))
+	gjson.Parse(text).ForEach(func(key, value gjson.Result) bool {
+		end := value.Index + len(value.Raw)
+		visit(key.String(), object[value.Index:end:end], value.Index)
 		return true
 	})
 }

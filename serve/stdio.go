@@ -117,7 +117,8 @@ func (c *conn) receive(ctx context.Context, next incoming) {
 	case m.id != nil && m.method == string(mcp.MethodToolsCall):
 		c.spawn(ctx, m, c.call)
 	case m.id != nil && m.method == string(mcp.MethodToolsList):
-		c.out.write(c.list(m))
+		result, bad := c.list(m.params)
+		c.out.write(answerTo(m.id, result, bad))
 	case m.id != nil && m.method == string(mcp.MethodSubscriptionsListen):
 		c.spawn(ctx, m, c.listen)
 	default:
@@ -140,38 +141,12 @@ func (c *conn) spawn(ctx context.Context, m message, answer func(context.Context
 
 func (c *conn) call(ctx context.Context, m message) parts {
 	agent := dispatch.Agent{Session: c.link.id, Client: c.link.GetClientInfo().Name}
-	return c.endpoint.call(ctx, m, caller{agent: agent, write: func(line []byte) { c.out.write(parts{line}) }})
+	result, bad := c.endpoint.call(ctx, m.params, caller{agent: agent, write: func(line []byte) { c.out.write(parts{line}) }})
+	return answerTo(m.id, result, bad)
 }
 
-// listen serves subscriptions/listen with a session of its own, so that its notifications come
-// before its answer.
 func (c *conn) listen(ctx context.Context, m message) parts {
-	own := newLink(c.link.id)
-	answered := make(chan parts, 1)
-	c.wg.Go(func() { answered <- c.handle(c.mcp.WithContext(ctx, own), m) })
-	for {
-		select {
-		case n := <-own.notifications:
-			c.notify(m, n)
-		case answer := <-answered:
-			for len(own.notifications) > 0 {
-				c.notify(m, <-own.notifications)
-			}
-			return answer
-		}
-	}
-}
-
-func (c *conn) notify(m message, n mcp.JSONRPCNotification) {
-	if _, ok := n.Params.Meta[mcp.MetaKeySubscriptionID]; ok {
-		n.Params.Meta[mcp.MetaKeySubscriptionID] = m.id
-	}
-	line, err := json.Marshal(n)
-	if err != nil {
-		c.log.Error("notification cannot be written", "method", n.Method, "err", err)
-		return
-	}
-	c.out.write(parts{line})
+	return c.endpoint.listen(ctx, m, newLink(c.link.id), func(line []byte) { c.out.write(parts{line}) })
 }
 
 // end lets running calls finish for a moment if only the input ended, then cancels and waits.

@@ -3,6 +3,7 @@ package serve
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -209,13 +210,18 @@ func FuzzStdio(f *testing.F) {
 		}
 		in = append(in, "\n"+`{"jsonrpc":"2.0","id":"last","method":"ping"}`+"\n"...)
 		var out bytes.Buffer
+		defer func(began time.Time) {
+			if took := time.Since(began); took > 5*time.Second {
+				t.Errorf("took %v", took)
+			}
+		}(time.Now())
 		if err := Stdio(t.Context(), Options{Face: face, MaxMessage: 300}, bytes.NewReader(in), &out); err != nil {
 			t.Fatal(err)
 		}
 		alive := false
 		for line := range bytes.Lines(out.Bytes()) {
-			if _, bad := parseMessage(line); bad != nil {
-				t.Errorf("wrote %q: %s", line, bad.text)
+			if !json.Valid(line) {
+				t.Errorf("wrote %q, which is not JSON", line)
 			}
 			alive = alive || bytes.Contains(line, []byte(`"last"`))
 		}
@@ -223,4 +229,24 @@ func FuzzStdio(f *testing.F) {
 			t.Errorf("the ping at the end was not answered; input %q", in)
 		}
 	})
+}
+
+func BenchmarkStdioEcho(b *testing.B) {
+	k := startStdio(b, Options{Face: newFakeFace()})
+	line := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"message":"hello"}}}`
+	b.ReportAllocs()
+	for b.Loop() {
+		k.send(line)
+		k.read()
+	}
+}
+
+func BenchmarkStdioBigResult(b *testing.B) {
+	k := startStdio(b, Options{Face: newFakeFace()})
+	line := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"big","arguments":{"size":104857600}}}`
+	b.SetBytes(100 << 20)
+	for b.Loop() {
+		k.send(line)
+		k.read()
+	}
 }
