@@ -88,7 +88,8 @@ func (p *problems) err() error {
 		return nil
 	}
 	slices.SortStableFunc(p.list, func(a, b *Error) int { return a.Line - b.Line })
-	return slices.CompactFunc(p.list, func(a, b *Error) bool { return *a == *b })
+	p.list = slices.CompactFunc(p.list, func(a, b *Error) bool { return *a == *b })
+	return p.list
 }
 
 // nearest returns the known word closest to word, or "" if all are far: more than a third of the

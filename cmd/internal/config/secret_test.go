@@ -156,6 +156,9 @@ func FuzzRedact(f *testing.F) {
 	f.Add("secret", "a secret in text")
 	f.Add("äö\"/\\+ %", "äö")
 	f.Fuzz(func(t *testing.T, secret, text string) {
+		if len(secret)+len(text) > 1<<12 {
+			return
+		}
 		r := NewRedactor(secret)
 		if got := r.Redact(text + secret + text); len(secret) >= minSecret && !plainWords[strings.ToLower(secret)] &&
 			strings.Trim(secret, "*") != "" && !strings.Contains(hidden+text+hidden+text+hidden, secret) && strings.Contains(got, secret) {
