@@ -16,6 +16,9 @@ var constraints = []string{
 // comment renders what a type cannot say of schemas as a comment: several lines before a property, or one line (inline).
 // It is "" when there is nothing to say.
 func (p *printer) comment(inline bool, schemas []*node) string {
+	if p.left < 0 {
+		return ""
+	}
 	f := p.annotations(schemas)
 	var lines []string
 	if s := p.description(f); s != "" {
@@ -59,7 +62,7 @@ func (p *printer) annotations(schemas []*node) *facts {
 		}
 	}
 	f := fold(p.root, schemas...)
-	p.spend(f.work / 16)
+	p.spend(workSchema + f.work/16)
 	return f
 }
 

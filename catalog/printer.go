@@ -12,10 +12,11 @@ import (
 // its bounds leave out is "…". It is good for one rendering.
 type printer struct {
 	style
-	root   *node
-	left   int            // steps left, see workType
-	active map[*node]bool // schemas being rendered right now: one met again is a cycle
-	defs   definitions
+	root    *node
+	left    int            // steps left, see workType
+	reserve int            // of a signature: steps left for the parameters to come
+	active  map[*node]bool // schemas being rendered right now: one met again is a cycle
+	defs    definitions
 }
 
 func newPrinter(root *node, s style, work int) *printer {
@@ -52,7 +53,7 @@ func (p *printer) cut() term {
 
 // term renders the type that all of schemas describe together.
 func (p *printer) term(at place, schemas ...*node) term {
-	if at.nest > maxNest || !p.spend(1) {
+	if at.nest > maxNest || !p.spend(workSchema) {
 		return p.cut()
 	}
 	if p.names {

@@ -177,12 +177,11 @@ func (r *reading) spend(raw json.RawMessage) error {
 	return nil
 }
 
-// read follows all pages of one list. A cursor that comes again ends the list once its page brings nothing new:
+// read follows all pages of one list. A cursor that comes again ends the list once its page brought nothing new:
 // a server with one constant cursor is read whole, one that turns in circles is not followed twice round.
 func (r *reading) read(ctx context.Context, l list) error {
 	var params json.RawMessage
 	cursors := map[string]bool{}
-	repeated := false
 	for n := 0; n < r.c.o.MaxPages; n++ {
 		raw, err := r.c.o.Source.Fetch(ctx, r.server, l.method, params)
 		if err != nil {
@@ -200,20 +199,17 @@ func (r *reading) read(ctx context.Context, l list) error {
 		}
 		before, more := r.all.skipped, r.all.more
 		fresh := r.all.add(l, p.items)
-		if repeated && fresh == 0 {
-			r.all.skipped, r.all.more = before, more // the same page again is one fault, not many
-		}
 		if len(r.all.entries) > r.c.o.MaxEntries {
 			return fmt.Errorf("more than %d entries", r.c.o.MaxEntries)
 		}
 		if p.next == "" {
 			return nil
 		}
-		if repeated && fresh == 0 {
+		if cursors[p.next] && fresh == 0 {
+			r.all.skipped, r.all.more = before, more // the same page again is one fault, not many
 			r.all.report(l.method + ": the server repeats its cursors without end, the list ends where nothing new came")
 			return nil
 		}
-		repeated = cursors[p.next]
 		cursors[p.next] = true
 		params = json.RawMessage(`{"cursor":` + quote(p.next) + `}`)
 	}

@@ -22,7 +22,7 @@ func (e *Entry) SignatureWithin(max int) string {
 		return ""
 	}
 	return shrink(e.InputSchema, min(max, maxSignature), func(root *node, s style, max int) string {
-		return newPrinter(root, s, workParameter).parameters(max)
+		return newPrinter(root, s, workType).parameters(max)
 	})
 }
 
@@ -92,12 +92,12 @@ func (p *printer) parameters(max int) string {
 		}
 	}
 	for _, branches := range f.unions {
-		p.left = workParameter
+		p.ration()
 		if u, ok := p.union(branches, place{}); ok && !add("..."+u.closed()) {
 			return strings.TrimPrefix(b.String(), ", ")
 		}
 	}
-	p.left = workParameter
+	p.ration()
 	if extra := p.extra(f, place{}); extra != "" && (len(props) == 0 || extra != "any") {
 		add("[key: string]: " + extra)
 	}
@@ -116,13 +116,20 @@ func (p *printer) parameter(x prop, required bool) string {
 	levels := p.levels
 	defer func() { p.levels = levels }()
 	for {
-		p.left = workParameter
+		p.ration()
 		text := p.property(x, required, place{})
 		if len(text) <= maxParameter || p.levels == 0 {
 			return text
 		}
 		p.levels--
 	}
+}
+
+// ration gives what comes next the work of one parameter, out of what all of them may take.
+func (p *printer) ration() {
+	p.reserve += p.left
+	p.left = min(workParameter, p.reserve)
+	p.reserve -= p.left
 }
 
 // Param is one top-level parameter of an entry, as a search index or a form wants it.

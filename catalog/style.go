@@ -24,11 +24,12 @@ const (
 	maxLabel     = 200      // a property name; a longer one is not shown
 	maxNest      = 64       // schemas inside schemas, of any sort; deeper ones are not read
 
-	// work bounds the steps of one rendering (of one parameter in a signature): each schema read costs at least one,
-	// each byte of a literal, name or comment one. It ends what the other bounds leave, such as a few references that
-	// multiply. Time and memory stay in proportion to it.
-	workParameter = 8 << 10
+	// workType bounds the steps of one rendering, workParameter those of one parameter of a signature. Each schema read
+	// costs at least workSchema, each byte of a literal, name or comment one. It ends what the other bounds leave, such
+	// as a few references that multiply. Time and memory stay in proportion to it.
 	workType      = 128 << 10
+	workParameter = 8 << 10
+	workSchema    = 4
 )
 
 // brief are the styles of a signature, from the fullest to the barest.
