@@ -1,0 +1,179 @@
+// Package downstream keeps one living session to each server: dials late, checks health, comes back after loss,
+// carries raw JSON.
+package downstream
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+)
+
+// Fleet is the set of servers. Its methods may be called concurrently.
+type Fleet struct {
+	options     Options
+	order       []*member
+	members     map[string]*member
+	events      *eventQueue
+	watcher     *watcher
+	life        context.Context
+	end         context.CancelCauseFunc
+	supervisors sync.WaitGroup
+	closing     sync.Once
+}
+
+// New makes a fleet and starts no server. It refuses servers without a name, of the same name, or whose options
+// contradict each other.
+func New(o Options) (*Fleet, error) {
+	o = o.withDefaults()
+	f := &Fleet{options: o, members: map[string]*member{}, watcher: newWatcher(o.Watcher, o.Log)}
+	f.life, f.end = context.WithCancelCause(context.Background())
+	for _, s := range o.Servers {
+		if s.Name == "" || f.members[s.Name] != nil {
+			return nil, fmt.Errorf("server name %q is empty or taken", s.Name)
+		}
+		m, err := newMember(f, s.withDefaults())
+		if err != nil {
+			return nil, err
+		}
+		f.members[s.Name] = m
+		f.order = append(f.order, m)
+	}
+	f.events = newEventQueue(o.OnEvent)
+	return f, nil
+}
+
+// Start starts all servers that are neither lazy nor disabled, at once, and returns without waiting for any. A
+// server that fails to start is tried again when it is needed. The end of ctx prevents what has not begun; what
+// has begun ends with Close only.
+func (f *Fleet) Start(ctx context.Context) {
+	for _, m := range f.order {
+		if ctx.Err() != nil {
+			return
+		}
+		m.mu.Lock()
+		if !m.options.Lazy && m.dial != nil && !m.running && m.live == nil {
+			m.wake()
+		}
+		m.mu.Unlock()
+	}
+}
+
+// Do sends one request and gives the raw result as the server sent it; the memory is the caller's. It waits for a
+// starting server, starts a lazy or lost one, and sends once more if the session was lost before anything was
+// sent, or at all if the request is idempotent. Every error is an *Error.
+func (f *Fleet) Do(ctx context.Context, r Request) (json.RawMessage, error) {
+	m := f.members[r.Server]
+	if m == nil {
+		return nil, &Error{r.Server, NotSent, ErrUnknownServer}
+	}
+	timeout := r.Timeout
+	if timeout <= 0 {
+		timeout = m.options.Timeout
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	result, err := m.do(ctx, r)
+	if err != nil && ctx.Err() == nil && worthRepeating(err, r) {
+		result, err = m.do(ctx, r)
+	}
+	if err != nil {
+		return nil, m.outward(err)
+	}
+	return result, nil
+}
+
+func (m *member) do(ctx context.Context, r Request) (json.RawMessage, error) {
+	s, err := m.session(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return s.do(ctx, r)
+}
+
+// worthRepeating says if a request that failed may be sent again.
+func worthRepeating(err error, r Request) bool {
+	if !errors.Is(err, errLost) || errors.Is(err, ErrTooLarge) {
+		return false
+	}
+	switch fateOf(err) {
+	case NotSent:
+		return true
+	case SentUnknown:
+		return r.Idempotent
+	}
+	return false
+}
+
+// outward makes the error the caller sees.
+func (m *member) outward(err error) error {
+	e := &Error{Server: m.options.Name, Fate: fateOf(err), Err: err}
+	if inner, ok := errors.AsType[*Error](err); ok {
+		e.Err = inner.Err
+	}
+	if _, theirs := errors.AsType[*RPCError](e.Err); !theirs {
+		e.Err = m.reword(e.Err)
+	}
+	return e
+}
+
+// Fetch is Do for a request that may be repeated.
+func (f *Fleet) Fetch(ctx context.Context, server, method string, params json.RawMessage) (json.RawMessage, error) {
+	return f.Do(ctx, Request{Server: server, Method: method, Params: params, Idempotent: true})
+}
+
+// Hello gives the raw initialize or discover result of the living session, starting the server if need be, within
+// the server's call timeout.
+func (f *Fleet) Hello(ctx context.Context, server string) (json.RawMessage, error) {
+	m := f.members[server]
+	if m == nil {
+		return nil, &Error{server, NotSent, ErrUnknownServer}
+	}
+	ctx, cancel := context.WithTimeout(ctx, m.options.Timeout)
+	defer cancel()
+	s, err := m.session(ctx)
+	if err != nil {
+		return nil, m.outward(err)
+	}
+	return s.hello, nil
+}
+
+// State tells a server's condition and, of a failing one, why (redacted, one line). An unknown server is failing.
+func (f *Fleet) State(server string) (State, string) {
+	m := f.members[server]
+	if m == nil {
+		return StateFailing, ErrUnknownServer.Error()
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.state, m.why
+}
+
+// Restart ends a server's session, if there is one, and starts it anew, without waiting for either.
+// It refuses unknown and disabled servers, with the sentinels, and those with an unset configuration.
+func (f *Fleet) Restart(server string) error {
+	m := f.members[server]
+	if m == nil {
+		return &Error{server, NotSent, ErrUnknownServer}
+	}
+	if err := m.restart(); err != nil {
+		return m.outward(err)
+	}
+	return nil
+}
+
+// Close ends all sessions and servers, in parallel and within two seconds, and waits for every goroutine. Requests
+// under way fail. It may be called more than once; the error is always nil.
+func (f *Fleet) Close() error {
+	f.closing.Do(func() {
+		for _, m := range f.order {
+			m.close()
+		}
+		f.end(errClosing)
+		f.supervisors.Wait()
+		f.watcher.close()
+		f.events.close()
+	})
+	return nil
+}

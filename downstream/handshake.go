@@ -1,0 +1,184 @@
+package downstream
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+)
+
+// Two eras of the protocol need two greetings: initialize, which opens a session, and server/discover, which only
+// asks, for versions without sessions. Which comes first is a matter of what a wrong guess costs.
+//
+// A stdio server is asked initialize first. Servers of the old era, which is nearly all of them, then start without
+// any delay, and none sees an unknown method before its handshake: some ignore that, some log it, some exit. A
+// server of the new era only answers initialize with an error, at once, and is then asked to discover. A server of
+// both eras speaks the old one, which lacks nothing we carry.
+//
+// An HTTP server is asked to discover first, for a second at most: a refused POST costs one round trip and
+// breaks nothing, and the new era saves the session. What a server turned out to speak is remembered for its
+// next session, so that no guess is paid for twice.
+
+const (
+	probeTime     = time.Second
+	modernVersion = mcp.ProtocolVersion20260728
+	legacyVersion = mcp.ProtocolVersion20251125
+)
+
+// era is what is known of the protocol a server speaks.
+type era string
+
+const (
+	eraUnknown era = ""
+	eraLegacy  era = "legacy"
+	eraModern  era = modernVersion
+)
+
+func eraOf(protocol string) (era, error) {
+	switch protocol {
+	case "", "auto":
+		return eraUnknown, nil
+	case "legacy":
+		return eraLegacy, nil
+	case modernVersion:
+		return eraModern, nil
+	}
+	return "", fmt.Errorf("unknown protocol %q: auto, legacy or %s", protocol, modernVersion)
+}
+
+// greet makes a session of a fresh connection.
+func (s *session) greet(ctx context.Context, known era, probeFirst bool) error {
+	switch {
+	case known == eraModern:
+		return s.discover(ctx)
+	case known == eraLegacy:
+		return s.initialize(ctx)
+	case probeFirst:
+		return s.probeThenInitialize(ctx)
+	}
+	err := s.initialize(ctx)
+	if _, answered := errors.AsType[*RPCError](err); !answered {
+		return err
+	}
+	probe, cancel := context.WithTimeout(ctx, probeTime)
+	defer cancel()
+	if s.discover(probe) == nil {
+		return nil
+	}
+	return err
+}
+
+func (s *session) probeThenInitialize(ctx context.Context) error {
+	probe, cancel := context.WithTimeout(ctx, probeTime)
+	err := s.discover(probe)
+	cancel()
+	if err == nil || s.life().Err() != nil || errors.Is(err, ErrAuthRequired) {
+		return err
+	}
+	err = s.initialize(ctx)
+	if rpc, answered := errors.AsType[*RPCError](err); answered &&
+		(rpc.Code == mcp.UNSUPPORTED_PROTOCOL_VERSION || rpc.Code == mcp.METHOD_NOT_FOUND) {
+		return s.discover(ctx) // it was only slower than the probe
+	}
+	return err
+}
+
+// discover greets a server of the new era. A reply that names no version is no discovery: old servers answer
+// unknown methods in many ways.
+func (s *session) discover(ctx context.Context) error {
+	s.modern, s.version = true, modernVersion
+	s.settle(modernVersion)
+	result, err := s.ask(ctx, string(mcp.MethodServerDiscover), nil)
+	if err == nil {
+		var found struct {
+			SupportedVersions []string `json:"supportedVersions"`
+		}
+		if json.Unmarshal(result, &found) == nil && slices.Contains(found.SupportedVersions, modernVersion) {
+			s.hello = result
+			return nil
+		}
+		err = failed(Ran, fmt.Errorf("the server does not speak protocol %s", modernVersion))
+	}
+	s.modern, s.version = false, ""
+	s.settle("")
+	return err
+}
+
+// initialize greets a server of the old era. Whatever version it names is taken: what we carry is the same in all.
+func (s *session) initialize(ctx context.Context) error {
+	client, err := json.Marshal(s.client)
+	if err != nil {
+		panic(err) // two strings always marshal
+	}
+	params := fmt.Appendf(nil, `{"protocolVersion":%q,"capabilities":{},"clientInfo":%s}`, legacyVersion, client)
+	result, err := s.ask(ctx, string(mcp.MethodInitialize), params)
+	if err != nil {
+		return err
+	}
+	var found struct {
+		ProtocolVersion string `json:"protocolVersion"`
+	}
+	if err := json.Unmarshal(result, &found); err != nil {
+		return failed(Ran, fmt.Errorf("read the answer to initialize: %w", err))
+	}
+	s.hello, s.version = result, found.ProtocolVersion
+	s.settle(found.ProtocolVersion)
+	s.notify("notifications/initialized", nil)
+	return nil
+}
+
+// listen asks a server of the new era for the changes it would not tell otherwise, until the session ends.
+func (s *session) listen() {
+	if !s.modern {
+		return
+	}
+	filter := s.changesOffered()
+	if filter == "" {
+		return
+	}
+	s.workers.Go(func() {
+		for wait := 5 * time.Second; ; wait = min(2*wait, time.Minute) {
+			_, err := s.ask(s.life(), string(mcp.MethodSubscriptionsListen), []byte(filter))
+			if _, answered := errors.AsType[*RPCError](err); answered {
+				return // it has no such thing
+			}
+			select {
+			case <-s.life().Done():
+				return
+			case <-time.After(wait):
+			}
+		}
+	})
+}
+
+// changesOffered are the params for the changes that the server declares to tell; "" is none.
+func (s *session) changesOffered() string {
+	var found struct {
+		Capabilities struct {
+			Tools, Resources, Prompts struct {
+				ListChanged bool `json:"listChanged"`
+			}
+		} `json:"capabilities"`
+	}
+	if json.Unmarshal(s.hello, &found) != nil {
+		return ""
+	}
+	c := found.Capabilities
+	filter := mcp.SubscriptionFilter{
+		ToolsListChanged:     c.Tools.ListChanged,
+		ResourcesListChanged: c.Resources.ListChanged,
+		PromptsListChanged:   c.Prompts.ListChanged,
+	}
+	if filter.IsEmpty() {
+		return ""
+	}
+	params, err := json.Marshal(map[string]any{"notifications": filter})
+	if err != nil {
+		panic(err) // three booleans always marshal
+	}
+	return string(params)
+}

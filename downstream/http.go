@@ -1,0 +1,229 @@
+package downstream
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/mark3labs/mcp-go/client/transport"
+	"github.com/mark3labs/mcp-go/mcp"
+)
+
+const (
+	graceHTTP   = time.Second // for telling a remote server good-bye
+	noSoonerEnd = 24 * time.Hour
+)
+
+// remoteConn is the connection to a remote server over one of the library's transports. What the library would
+// decode and write again travels around it: the request goes out as given, errors come back as sent.
+type remoteConn struct {
+	transport transport.Interface
+	trip      *roundTripper
+	alive     context.Context
+	lose      context.CancelCauseFunc
+	modern    atomic.Bool
+
+	mu      sync.Mutex
+	closed  bool
+	workers sync.WaitGroup
+}
+
+func (m *member) newRemote() *remoteConn {
+	c := &remoteConn{trip: newRoundTripper(m.fleet.options.MaxMessage)}
+	c.alive, c.lose = context.WithCancelCause(context.Background())
+	return c
+}
+
+func (c *remoteConn) client() *http.Client {
+	return &http.Client{Transport: c.trip, CheckRedirect: sameHost}
+}
+
+// sameHost refuses redirects to another host: they would carry the configured headers there.
+func sameHost(r *http.Request, via []*http.Request) error {
+	if len(via) >= 5 {
+		return errors.New("too many redirects")
+	}
+	if first := via[0].URL; r.URL.Host != first.Host || r.URL.Scheme != first.Scheme {
+		return errors.New("redirect to another host refused")
+	}
+	return nil
+}
+
+func (m *member) dialHTTP(_ context.Context, s *session) (conn, error) {
+	c := m.newRemote()
+	t, err := transport.NewStreamableHTTP(m.options.URL,
+		transport.WithHTTPBasicClient(c.client()),
+		transport.WithHTTPHeaders(m.options.Headers),
+		transport.WithHTTPLogger(slog.New(slog.DiscardHandler)), // it logs URLs, which may hold secrets
+		transport.WithContinuousListening())
+	if err != nil {
+		return nil, err
+	}
+	if err := c.begin(c.alive, t, s); err != nil {
+		c.close()
+		return nil, err
+	}
+	return c, nil
+}
+
+func (m *member) dialSSE(ctx context.Context, s *session) (conn, error) {
+	c := m.newRemote()
+	t, err := transport.NewSSE(m.options.URL,
+		transport.WithHTTPClient(c.client()),
+		transport.WithHeaders(m.options.Headers),
+		transport.WithSSELogger(slog.New(slog.DiscardHandler)),
+		transport.WithEndpointTimeout(m.options.StartTimeout),
+		transport.WithResponseTimeout(noSoonerEnd))
+	if err != nil {
+		return nil, err
+	}
+	t.SetConnectionLostHandler(func(err error) { c.lose(fmt.Errorf("stream ended: %w", err)) })
+	// The stream lives as long as the context it was started with, so the deadline of the start only ends it early.
+	stop := context.AfterFunc(ctx, func() { c.lose(context.Cause(ctx)) })
+	err = c.begin(c.alive, t, s)
+	if !stop() && err == nil {
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		c.close()
+		return nil, outer(err, NotSent)
+	}
+	return c, nil
+}
+
+func (c *remoteConn) begin(ctx context.Context, t transport.Interface, s *session) error {
+	c.transport = t
+	t.SetNotificationHandler(func(n mcp.JSONRPCNotification) {
+		if params, err := json.Marshal(n.Params); err == nil {
+			s.heard(n.Method, params)
+		}
+	})
+	if both, ok := t.(transport.BidirectionalInterface); ok {
+		both.SetRequestHandler(answerRequest)
+	}
+	return t.Start(ctx)
+}
+
+// answerRequest offers servers what replyLine does.
+func answerRequest(_ context.Context, r transport.JSONRPCRequest) (*transport.JSONRPCResponse, error) {
+	if r.Method == string(mcp.MethodPing) {
+		return transport.NewJSONRPCResultResponse(r.ID, json.RawMessage(`{}`)), nil
+	}
+	return transport.NewJSONRPCErrorResponse(r.ID, mcp.METHOD_NOT_FOUND, "method not found", nil), nil
+}
+
+func (c *remoteConn) life() context.Context { return c.alive }
+
+func (c *remoteConn) settle(version string) {
+	c.modern.Store(version == modernVersion)
+	if t, ok := c.transport.(transport.HTTPConnection); ok {
+		t.SetProtocolVersion(version)
+	}
+}
+
+// fallback says if the server refused the newer transport in the way that calls for the older one.
+func (c *remoteConn) fallback(err error) bool { return errors.Is(err, transport.ErrLegacySSEServer) }
+
+func (c *remoteConn) call(ctx context.Context, o outgoing) (json.RawMessage, error) {
+	if c.alive.Err() != nil {
+		return nil, failed(NotSent, lostError(c.alive))
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(c.alive, func() { cancel(lostError(c.alive)) })()
+	x := &exchange{body: requestLine(o.id, o.method, o.params), session: c.transport.GetSessionId() != ""}
+	answer, err := c.transport.SendRequest(x.in(ctx), transport.JSONRPCRequest{
+		JSONRPC: mcp.JSONRPC_VERSION, ID: mcp.NewRequestId(o.id), Method: o.method, Header: o.header,
+	})
+	switch {
+	case x.tooLarge.Load():
+		return nil, failed(Ran, fmt.Errorf("%w: more than %d bytes", ErrTooLarge, c.trip.max))
+	case err != nil:
+		return nil, c.explain(ctx, x, err)
+	case answer.Error != nil:
+		return nil, failed(Ran, x.rpcError(answer.Error))
+	case answer.Result == nil:
+		return nil, failed(Ran, errors.New("the answer has neither result nor error"))
+	}
+	return answer.Result, nil
+}
+
+// explain turns an error of the transport into one of ours, with what became of the request.
+func (c *remoteConn) explain(ctx context.Context, x *exchange, err error) error {
+	fate := NotSent
+	if x.sent.Load() {
+		fate = SentUnknown
+	}
+	switch {
+	case ctx.Err() != nil:
+		return ended(ctx, fate, "no answer")
+	case errors.Is(err, transport.ErrAuthorizationRequired), errors.Is(err, transport.ErrUnauthorized):
+		return failed(NotSent, ErrAuthRequired)
+	case errors.Is(err, transport.ErrSessionTerminated) && x.session: // refused, so it did not run
+		c.lose(errors.New("the server forgot the session"))
+		return failed(NotSent, lostError(c.alive))
+	case errors.Is(err, transport.ErrSessionTerminated):
+		return failed(NotSent, fmt.Errorf("%w: HTTP status 404", ErrUnavailable))
+	case errors.Is(err, transport.ErrLegacySSEServer):
+		return failed(NotSent, err)
+	case fate == NotSent:
+		c.lose(shorter(err))
+		return failed(NotSent, lostError(c.alive))
+	case x.status.Load() >= 400 && x.status.Load() < 500:
+		fate = NotSent // refused
+	}
+	return failed(fate, fmt.Errorf("%w: %w", ErrUnavailable, shorter(err)))
+}
+
+// outer gives an error of a start the shape of other errors.
+func outer(err error, fate Fate) error {
+	if errors.Is(err, transport.ErrAuthorizationRequired) || errors.Is(err, transport.ErrUnauthorized) {
+		return failed(fate, ErrAuthRequired)
+	}
+	return failed(fate, shorter(err))
+}
+
+// shorter keeps the body of an HTTP error from filling a page.
+func shorter(err error) error { return rewordedError{err, clip(err.Error(), 2*whyLine)} }
+
+// notify sends in the background: the transport waits for the server's answer. In the new era there is nothing
+// to say: a request is cancelled by hanging up.
+func (c *remoteConn) notify(method string, params []byte) {
+	send := func() {
+		ctx, cancel := context.WithTimeout(c.alive, graceHTTP)
+		defer cancel()
+		x := &exchange{body: notificationLine(method, params)}
+		var n mcp.JSONRPCNotification
+		n.JSONRPC, n.Method = mcp.JSONRPC_VERSION, method
+		_ = c.transport.SendNotification(x.in(ctx), n) // nobody waits for it
+	}
+	c.mu.Lock()
+	skip := c.closed || c.modern.Load()
+	if !skip && method != "notifications/initialized" {
+		c.workers.Go(send)
+		skip = true
+	}
+	c.mu.Unlock()
+	if !skip { // what comes before everything else
+		send()
+	}
+}
+
+func (c *remoteConn) close() {
+	c.mu.Lock()
+	already := c.closed
+	c.closed = true
+	c.mu.Unlock()
+	if !already {
+		_ = c.transport.Close() // says good-bye; whether that is heard does not matter
+		c.lose(errLost)
+	}
+	c.workers.Wait()
+	c.trip.base.CloseIdleConnections()
+}

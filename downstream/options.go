@@ -1,0 +1,166 @@
+package downstream
+
+import (
+	"encoding/json"
+	"log/slog"
+	"time"
+
+	"github.com/mark3labs/mcp-go/server"
+)
+
+const (
+	defaultTimeout      = 60 * time.Second
+	defaultStartTimeout = 30 * time.Second
+	defaultPingEvery    = 30 * time.Second
+	defaultMaxMessage   = 256 << 20
+)
+
+// Server says how one server is reached. Exactly one of Command, URL and Local is set,
+// unless Unset or Disabled says that it is not to be reached at all.
+type Server struct {
+	// Name is unique in a Fleet; calls, events and errors use it.
+	Name string
+	// Command is the program of a stdio server, looked up in the PATH of Env if Env sets one.
+	Command string
+	// Args are the program's arguments.
+	Args []string
+	// Env is a list of K=V added to this process's own environment.
+	Env []string
+	// Dir is the program's working directory; "" is ours.
+	Dir string
+	// URL is the endpoint of a remote server.
+	URL string
+	// Headers go with every HTTP request.
+	Headers map[string]string
+	// Transport is "stdio", "http" or "sse"; "" decides by Command and URL. "http" falls back to
+	// "sse" when the server refuses initialize with a 4xx status.
+	Transport string
+	// Local makes a server that lives in this process.
+	Local func() (*server.MCPServer, error)
+	// Timeout bounds one call; 0 is 60 s.
+	Timeout time.Duration
+	// StartTimeout bounds start and handshake; 0 is 30 s.
+	StartTimeout time.Duration
+	// Lazy servers start at their first call.
+	Lazy bool
+	// Disabled servers never start.
+	Disabled bool
+	// Unset is a problem of the configuration: the server is failing with it and never starts.
+	Unset error
+	// Protocol is "auto" (also ""), "legacy" or "2026-07-28".
+	Protocol string
+	// Describe is one redacted line about the server for errors; "" is the name.
+	Describe string
+}
+
+// ClientInfo names this program to servers.
+type ClientInfo struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+}
+
+// Options make a Fleet. The zero value is a fleet without servers.
+type Options struct {
+	// Servers in configuration order.
+	Servers []Server
+	// Log takes the servers' stderr and what happens to sessions; nil discards.
+	Log *slog.Logger
+	// Redact removes a server's secrets from a text; nil changes nothing. Called concurrently.
+	Redact func(server, text string) string
+	// MaxMessage is the largest message taken from a server in bytes; 0 is 256 MiB.
+	MaxMessage int64
+	// Watcher is the command line of a process that runs Watch on its stdin; nil is none.
+	Watcher []string
+	// PingEvery is how long a session may be idle before it is pinged; 0 is 30 s, negative never.
+	PingEvery time.Duration
+	// OnEvent hears what happens to servers, from one goroutine, in order; nil is nobody.
+	// Changes that nobody heard yet are told once, however often a server repeats them.
+	OnEvent func(Event)
+	// ClientInfo is told to servers; the zero value is proxy-dispatch, version 0.
+	ClientInfo ClientInfo
+}
+
+// EventKind says what happened to a server.
+type EventKind string
+
+// The kinds of events.
+const (
+	Ready            EventKind = "ready"             // a session is there
+	Lost             EventKind = "lost"              // the session that was there is gone
+	StateChanged     EventKind = "state"             // State gives another answer
+	ToolsChanged     EventKind = "tools_changed"     // the server says its tools are others
+	ResourcesChanged EventKind = "resources_changed" // the same of resources and templates
+	PromptsChanged   EventKind = "prompts_changed"   // the same of prompts
+)
+
+// Event tells what happened to one server.
+type Event struct {
+	Server string
+	Kind   EventKind
+}
+
+// State is the condition of a server as people read it.
+type State string
+
+// The states of a server.
+const (
+	StateReady      State = "ready"
+	StateAsleep     State = "asleep"
+	StateStarting   State = "starting"
+	StateNeedsLogin State = "needs login"
+	StateFailing    State = "failing"
+	StateDisabled   State = "disabled"
+)
+
+// Request is one request to one server.
+type Request struct {
+	Server string
+	Method string
+	// Params is a JSON object or nil. It reaches the server byte for byte, but for line breaks between
+	// its tokens and for _meta.
+	Params json.RawMessage
+	// Idempotent requests are sent again once if the session is lost while they run.
+	Idempotent bool
+	// Timeout bounds the call, waiting for the server included; 0 is the server's.
+	Timeout time.Duration
+	// Progress hears the params of each progress notification without the token, one after the other,
+	// never after Do returned; nil asks for none.
+	Progress func(params json.RawMessage)
+	// Meta is a JSON object whose members are put into params._meta as they are; a progressToken in it is left out.
+	Meta json.RawMessage
+}
+
+func (o Options) withDefaults() Options {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Redact == nil {
+		o.Redact = func(_, text string) string { return text }
+	}
+	if o.MaxMessage <= 0 {
+		o.MaxMessage = defaultMaxMessage
+	}
+	if o.PingEvery == 0 {
+		o.PingEvery = defaultPingEvery
+	}
+	if o.ClientInfo.Name == "" {
+		o.ClientInfo = ClientInfo{Name: "proxy-dispatch", Version: "0"}
+	}
+	return o
+}
+
+func (s Server) withDefaults() Server {
+	if s.Timeout <= 0 {
+		s.Timeout = defaultTimeout
+	}
+	if s.StartTimeout <= 0 {
+		s.StartTimeout = defaultStartTimeout
+	}
+	if s.Describe == "" {
+		s.Describe = s.Name
+	}
+	if s.Transport == "" && s.Command != "" {
+		s.Transport = "stdio"
+	}
+	return s
+}

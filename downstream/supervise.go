@@ -1,0 +1,400 @@
+package downstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+)
+
+const (
+	stableAfter  = 30 * time.Second // a session that lived so long forgives what was before it
+	restartFirst = 500 * time.Millisecond
+	restartMost  = 30 * time.Second
+	patience     = 2 * time.Second  // the longest pause before a restart that a call waits for
+	pingPatience = 10 * time.Second // the longest wait for the answer to a ping
+)
+
+// member is one server of the fleet. While somebody needs it, one goroutine supervises it: pauses if it failed
+// lately, starts it, guards the session until that is lost. Between two needs there is no goroutine.
+type member struct {
+	options Server
+	fleet   *Fleet
+	log     *slog.Logger
+	babble  *limitedLog
+	tools   *headerTools
+	dial    func(ctx context.Context, s *session) (conn, error)
+	probe   bool // whether discover comes before initialize
+	pings   bool
+	again   bool // whether a silent session is replaced at once, not at the next need
+
+	fixed era // the protocol, if the configuration or the transport says it
+
+	mu        sync.Mutex
+	known     era // the same, or what the last session found out
+	state     State
+	why       string
+	cause     error    // behind why
+	live      *session // the ready one
+	running   bool     // the supervising goroutine
+	closed    bool
+	failures  int           // starts that failed, ever
+	changed   chan struct{} // closed and replaced when one of the above changes
+	pause     *backoff.ExponentialBackOff
+	setbacks  int                     // failed starts and lost sessions in a row
+	notBefore time.Time               // of the next start
+	since     time.Time               // the session is ready
+	interrupt context.CancelCauseFunc // ends the running lifetime
+}
+
+func newMember(f *Fleet, s Server) (*member, error) {
+	m := &member{
+		options: s, fleet: f, log: f.options.Log.With("server", s.Name),
+		babble: newLimitedLog(), tools: &headerTools{}, changed: make(chan struct{}),
+		pause: &backoff.ExponentialBackOff{
+			InitialInterval: restartFirst, MaxInterval: restartMost, Multiplier: 2, RandomizationFactor: 0.2,
+		},
+	}
+	var err error
+	if m.fixed, err = eraOf(s.Protocol); err != nil {
+		return nil, fmt.Errorf("server %s: %w", s.Name, err)
+	}
+	switch {
+	case s.Disabled:
+		m.state = StateDisabled
+	case s.Unset != nil:
+		m.state, m.cause = StateFailing, s.Unset
+		m.why = m.redact(s.Unset.Error())
+	default:
+		m.state = StateAsleep
+		err = m.chooseDialer()
+	}
+	m.known = m.fixed
+	return m, err
+}
+
+// chooseDialer decides how the server is reached.
+func (m *member) chooseDialer() error {
+	s := m.options
+	switch {
+	case s.Local != nil:
+		m.dial = m.dialLocal
+		m.fixed = eraLegacy
+	case s.Transport == "stdio" && s.Command != "":
+		m.pings, m.again = true, true
+		m.dial = func(_ context.Context, ss *session) (conn, error) { return dialStdio(m, ss) }
+	case s.URL != "" && (s.Transport == "" || s.Transport == "http"):
+		m.pings, m.probe = true, true
+		m.dial = m.dialHTTP
+	case s.URL != "" && s.Transport == "sse":
+		m.pings, m.fixed = true, eraLegacy
+		m.dial = m.dialSSE
+	default:
+		return fmt.Errorf("server %s: transport %q with neither command nor URL that fits", s.Name, s.Transport)
+	}
+	return nil
+}
+
+func (m *member) redact(text string) string { return m.fleet.options.Redact(m.options.Name, text) }
+
+// reword gives err without secrets.
+func (m *member) reword(err error) error {
+	return rewordedError{err, clip(m.redact(err.Error()), 2*whyLine)}
+}
+
+// session gives the ready session, after waiting for one if need be.
+func (m *member) session(ctx context.Context) (*session, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.forbidden(); err != nil {
+		return nil, err
+	}
+	for failures := m.failures; ; {
+		switch {
+		case m.closed:
+			return nil, fmt.Errorf("%w: %w", ErrUnavailable, errClosing)
+		case m.live != nil && m.live.life().Err() == nil:
+			return m.live, nil
+		case m.failures != failures:
+			return nil, m.failing("")
+		}
+		if !m.running {
+			if wait := time.Until(m.notBefore); wait > patience {
+				return nil, m.failing(fmt.Sprintf(" (next try in %s)", wait.Round(time.Second)))
+			}
+			m.wake()
+		}
+		changed := m.changed
+		m.mu.Unlock()
+		var err error
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			err = ended(ctx, NotSent, "the server is still starting")
+		}
+		m.mu.Lock()
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// forbidden is why the server may not start at all.
+func (m *member) forbidden() error {
+	switch {
+	case m.options.Disabled:
+		return ErrDisabled
+	case m.options.Unset != nil:
+		return m.failing("")
+	}
+	return nil
+}
+
+// failing is the error of a server that does not start.
+func (m *member) failing(more string) error {
+	if errors.Is(m.cause, ErrAuthRequired) {
+		return ErrAuthRequired
+	}
+	return rewordedError{fmt.Errorf("%w: %w", ErrUnavailable, m.cause), ErrUnavailable.Error() + ": " + m.why + more}
+}
+
+// wake starts the supervising goroutine. The caller holds mu and saw that none runs.
+func (m *member) wake() {
+	if m.closed {
+		return
+	}
+	m.running = true
+	m.show(StateStarting, nil)
+	m.fleet.supervisors.Go(func() {
+		for m.lifetime() {
+		}
+	})
+}
+
+// lifetime is one start and, if that succeeds, one session until its end. True asks for another one at once.
+func (m *member) lifetime() bool {
+	ctx, interrupt := context.WithCancelCause(m.fleet.life)
+	defer interrupt(nil)
+	m.mu.Lock()
+	m.interrupt = interrupt
+	wait := time.Until(m.notBefore)
+	m.mu.Unlock()
+	if !sleep(ctx, wait) {
+		return m.over(nil, context.Cause(ctx))
+	}
+	start := time.Now()
+	s, err := m.open(ctx)
+	if err != nil {
+		return m.over(nil, err)
+	}
+	m.ready(s, time.Since(start))
+	why := m.guard(ctx, s)
+	again := m.over(s, why)
+	s.end()
+	return again
+}
+
+// sleep is false if ctx ended first.
+func sleep(ctx context.Context, d time.Duration) bool {
+	if d <= 0 {
+		return ctx.Err() == nil
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// open dials and greets within the server's start timeout.
+func (m *member) open(ctx context.Context) (*session, error) {
+	limit := m.options.StartTimeout
+	within, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	s := m.newSession()
+	var err error
+	if s.conn, err = m.dial(within, s); err != nil {
+		return nil, m.startError(ctx, within, err)
+	}
+	m.mu.Lock()
+	known := m.known
+	m.mu.Unlock()
+	if err := s.greet(within, known, m.probe); err != nil {
+		if over, ok := s.conn.(interface{ fallback(error) bool }); ok && over.fallback(err) {
+			return m.openSSE(ctx, within, s)
+		}
+		s.end()
+		return nil, m.startError(ctx, within, err)
+	}
+	s.listen()
+	return s, nil
+}
+
+// openSSE tries the older HTTP transport after the newer one was refused.
+func (m *member) openSSE(ctx, within context.Context, refused *session) (*session, error) {
+	refused.end()
+	s := m.newSession()
+	var err error
+	if s.conn, err = m.dialSSE(within, s); err != nil {
+		return nil, m.startError(ctx, within, err)
+	}
+	if err := s.greet(within, eraLegacy, false); err != nil {
+		s.end()
+		return nil, m.startError(ctx, within, err)
+	}
+	return s, nil
+}
+
+func (m *member) newSession() *session {
+	s := &session{client: m.fleet.options.ClientInfo, tools: m.tools, redact: m.redact}
+	s.changed = func(kind EventKind) { m.fleet.events.put(Event{m.options.Name, kind}) }
+	s.touch()
+	return s
+}
+
+// startError says why a start failed: a restart or the end that was asked for, time, or the server itself.
+func (m *member) startError(ctx, within context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if inner, ok := errors.AsType[*Error](err); ok {
+		err = inner.Err
+	}
+	if within.Err() != nil {
+		return fmt.Errorf("%w: no handshake within %s", ErrTimeout, m.options.StartTimeout)
+	}
+	return fmt.Errorf("%s: %w", m.options.Describe, err)
+}
+
+// ready shows a fresh session to those who wait.
+func (m *member) ready(s *session, took time.Duration) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.live = s
+	m.known = eraLegacy
+	if s.modern {
+		m.known = eraModern
+	}
+	m.since = time.Now()
+	m.show(StateReady, nil)
+	m.fleet.events.put(Event{m.options.Name, Ready})
+	m.log.Info("server ready", "protocol", s.version, "took", took.Round(time.Millisecond))
+}
+
+// guard waits for the end of a session and pings it while it is idle. It gives the reason.
+func (m *member) guard(ctx context.Context, s *session) error {
+	every := m.fleet.options.PingEvery
+	var tick <-chan time.Time
+	if m.pings && every > 0 {
+		t := time.NewTicker(every)
+		defer t.Stop()
+		tick = t.C
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-s.life().Done():
+			return context.Cause(s.life())
+		case <-tick:
+			if s.idleFor() < every/2 {
+				continue
+			}
+			if err := s.ping(ctx, min(every, pingPatience)); err != nil && s.life().Err() == nil {
+				return fmt.Errorf("%w: %w", errSilent, err)
+			}
+		}
+	}
+}
+
+// over records the end of a start (s is nil) or of a session and says if the next one begins at once.
+func (m *member) over(s *session, why error) (again bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if s != nil {
+		m.live = nil
+		m.fleet.events.put(Event{m.options.Name, Lost})
+		if time.Since(m.since) >= stableAfter {
+			m.forgive()
+		}
+	}
+	m.interrupt = nil
+	if errors.Is(why, errRestart) {
+		m.forgive()
+		m.show(StateStarting, nil)
+		return true
+	}
+	if s == nil {
+		m.failures++
+		m.known = m.fixed // it may be another server now
+	}
+	m.notBefore = time.Now()
+	if m.setbacks++; m.setbacks > 1 { // the first one may have been a whim
+		m.notBefore = m.notBefore.Add(m.pause.NextBackOff())
+	}
+	m.running = s != nil && m.again && errors.Is(why, errSilent)
+	m.show(StateFailing, why)
+	if !errors.Is(why, errClosing) {
+		m.log.Warn("server not available", "why", m.why)
+	}
+	if m.running {
+		m.show(StateStarting, nil)
+	}
+	return m.running
+}
+
+// forgive forgets what failed. The caller holds mu.
+func (m *member) forgive() {
+	m.setbacks, m.notBefore = 0, time.Time{}
+	m.pause.Reset()
+}
+
+// show sets the state and wakes those who wait for a change. The caller holds mu.
+func (m *member) show(state State, cause error) {
+	m.cause, m.why = cause, ""
+	if cause != nil {
+		m.why = clip(m.redact(cause.Error()), 2*whyLine)
+		if errors.Is(cause, ErrAuthRequired) {
+			state = StateNeedsLogin
+		}
+	}
+	m.state = state
+	close(m.changed)
+	m.changed = make(chan struct{})
+	m.fleet.events.put(Event{m.options.Name, StateChanged})
+}
+
+// restart ends what is there and begins anew at once.
+func (m *member) restart() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.forbidden(); err != nil {
+		return err
+	}
+	if m.closed {
+		return errClosing
+	}
+	switch {
+	case !m.running:
+		m.forgive()
+		m.wake()
+	case m.interrupt != nil: // otherwise a start is about to begin
+		m.interrupt(errRestart)
+	}
+	return nil
+}
+
+func (m *member) close() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.closed = true
+	close(m.changed)
+	m.changed = make(chan struct{})
+}
