@@ -93,7 +93,7 @@ func read[T any](args json.RawMessage) (T, error) {
 	if err := dec.Decode(&v); err != nil {
 		var wrong *json.UnmarshalTypeError
 		if errors.As(err, &wrong) && wrong.Field != "" {
-			return v, fmt.Errorf("%s must not be a %s", wrong.Field, wrong.Value)
+			return v, fmt.Errorf("%s must not be a %s", spelled(wrong.Field), wrong.Value)
 		}
 		return v, fmt.Errorf("arguments: %s", strings.TrimPrefix(err.Error(), "json: "))
 	}
@@ -101,4 +101,15 @@ func read[T any](args json.RawMessage) (T, error) {
 		return v, errors.New("arguments: more than one JSON value")
 	}
 	return v, nil
+}
+
+// spelled turns a path of Go field names into the argument's own spelling.
+func spelled(field string) string {
+	parts := strings.Split(field, ".")
+	for i, p := range parts {
+		if p != "" {
+			parts[i] = strings.ToLower(p[:1]) + p[1:]
+		}
+	}
+	return strings.Join(parts, ".")
 }

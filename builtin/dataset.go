@@ -125,8 +125,11 @@ func (t *table) query(ctx context.Context, raw json.RawMessage) (any, error) {
 	}
 	out := newText(want, 170, t.max)
 	out.add("[")
-	skipped := int64(0)
-	for id := int64(1); id <= t.rows && want > 0; id++ {
+	first, skip := int64(1), args.Offset
+	if args.Filter == (filter{}) { // the rows before need no look
+		first, skip = 1+min(skip, t.rows), 0
+	}
+	for id := first; id <= t.rows && want > 0; id++ {
 		if id%4096 == 0 && ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
@@ -134,13 +137,8 @@ func (t *table) query(ctx context.Context, raw json.RawMessage) (any, error) {
 		if !keep(&o) {
 			continue
 		}
-		if skipped < args.Offset {
-			if args.Filter == (filter{}) {
-				id = args.Offset // without a filter, the rows before need no look
-				skipped = args.Offset
-				continue
-			}
-			skipped++
+		if skip > 0 {
+			skip--
 			continue
 		}
 		if len(out.b) > 1 {

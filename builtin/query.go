@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // Limits of one query.
@@ -194,9 +195,9 @@ func globber(pattern string) (func(rel string) bool, error) {
 			b.WriteString(rest[:end])
 			rest = rest[end:]
 		default:
-			r := []rune(rest)[0]
-			b.WriteString(regexp.QuoteMeta(string(r)))
-			rest = rest[len(string(r)):]
+			_, n := utf8.DecodeRuneInString(rest)
+			b.WriteString(regexp.QuoteMeta(rest[:n]))
+			rest = rest[n:]
 		}
 	}
 	re, err := regexp.Compile(b.String() + "$")
