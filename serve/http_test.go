@@ -15,6 +15,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/client"
 	"github.com/mark3labs/mcp-go/client/transport"
+	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 )
 
@@ -368,10 +369,37 @@ func TestHTTPShutdown(t *testing.T) {
 }
 
 func TestClientOfTheLibrarySpeaksHTTP(t *testing.T) {
-	s := startHTTP(t, HTTPOptions{Options: Options{Face: newFakeFace()}})
-	c, err := client.NewStreamableHttpClient(s.URL+"/mcp", transport.WithContinuousListening())
-	if err != nil {
-		t.Fatal(err)
+	for _, version := range eras {
+		t.Run(version, func(t *testing.T) {
+			s := startHTTP(t, HTTPOptions{Options: Options{Face: newFakeFace()}})
+			var options []transport.StreamableHTTPCOption
+			if version == mcp.LATEST_LEGACY_PROTOCOL_VERSION {
+				//lint:ignore SA1019 agents of the handshake eras listen
+				options = append(options, transport.WithContinuousListening())
+			}
+			c, err := client.NewStreamableHttpClient(s.URL+"/mcp", options...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			exercise(t, version, c)
+		})
 	}
-	exercise(t, c)
+}
+
+func TestHTTPSpeaksTLS(t *testing.T) {
+	donor := httptest.NewTLSServer(nil) // has a certificate for 127.0.0.1
+	defer donor.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	at, done := make(chan net.Addr, 1), make(chan error, 1)
+	go func() {
+		done <- HTTP(ctx, HTTPOptions{Options: Options{Face: newFakeFace()}, Addr: "127.0.0.1:0", TLS: donor.TLS.Clone(), OnListen: func(a net.Addr) { at <- a }})
+	}()
+	answer, err := donor.Client().Get("https://" + (<-at).String() + "/readyz")
+	if err != nil || answer.StatusCode != http.StatusOK {
+		t.Errorf("got %v, %v, want 200", answer, err)
+	}
+	cancel()
+	if err := <-done; err != nil {
+		t.Errorf("end: got %v, want nil", err)
+	}
 }

@@ -146,16 +146,22 @@ func TestBrokenOutputEnds(t *testing.T) {
 	}
 }
 
+// eras are the versions the library's client can be told to speak.
+var eras = []string{mcp.LATEST_LEGACY_PROTOCOL_VERSION, mcp.LATEST_PROTOCOL_VERSION}
+
 func TestClientOfTheLibrarySpeaksStdio(t *testing.T) {
-	inR, inW := io.Pipe()
-	outR, outW := io.Pipe()
-	go Stdio(t.Context(), Options{Face: newFakeFace()}, inR, outW)
-	c := client.NewClient(transport.NewIO(outR, inW, io.NopCloser(strings.NewReader(""))))
-	exercise(t, c)
+	for _, version := range eras {
+		t.Run(version, func(t *testing.T) {
+			inR, inW := io.Pipe()
+			outR, outW := io.Pipe()
+			go Stdio(t.Context(), Options{Face: newFakeFace()}, inR, outW)
+			exercise(t, version, client.NewClient(transport.NewIO(outR, inW, io.NopCloser(strings.NewReader("")))))
+		})
+	}
 }
 
 // exercise is one ordinary conversation through the library's own client.
-func exercise(t *testing.T, c *client.Client) {
+func exercise(t *testing.T, version string, c *client.Client) {
 	t.Helper()
 	ctx := t.Context()
 	if err := c.Start(ctx); err != nil {
@@ -163,11 +169,13 @@ func exercise(t *testing.T, c *client.Client) {
 	}
 	defer c.Close()
 	hello := mcp.InitializeRequest{}
-	hello.Params.ProtocolVersion = mcp.LATEST_LEGACY_PROTOCOL_VERSION
+	hello.Params.ProtocolVersion = version
 	hello.Params.ClientInfo = mcp.Implementation{Name: "library", Version: "1"}
-	if _, err := c.Initialize(ctx, hello); err != nil {
-		t.Fatalf("initialize: %v", err)
+	said, err := c.Initialize(ctx, hello)
+	if err != nil || said.ProtocolVersion != version || said.Instructions != "Call echo." {
+		t.Fatalf("initialize: got %+v, %v", said, err)
 	}
+	//lint:ignore SA1019 agents of the handshake eras ping
 	if err := c.Ping(ctx); err != nil {
 		t.Errorf("ping: %v", err)
 	}
