@@ -2,6 +2,10 @@ package catalog
 
 import "slices"
 
+// maxKept bounds the facts remembered, in steps it took to fold them: a thousand references to one huge object must not
+// keep it a thousand times.
+const maxKept = 256
+
 // facts are what a schema says once its local references and allOf parts are folded into it.
 type facts struct {
 	never    bool
@@ -28,11 +32,23 @@ type prop struct {
 	schemas []*node
 }
 
-// fold reads a schema. root is the document it stands in.
+// fold reads schemas that all hold. root is the document they stand in; it remembers what a single one said, for a
+// rendering asks more than once. The facts must not be changed.
 func fold(root *node, schemas ...*node) *facts {
+	if len(schemas) == 1 {
+		if f := root.folded[schemas[0]]; f != nil {
+			return f
+		}
+	}
 	f := &facts{at: map[string]int{}}
 	for _, n := range schemas {
 		f.add(root, n)
+	}
+	if len(schemas) == 1 && f.work <= maxKept {
+		if root.folded == nil {
+			root.folded = map[*node]*facts{}
+		}
+		root.folded[schemas[0]] = f
 	}
 	return f
 }

@@ -25,6 +25,7 @@ type node struct {
 	at      map[string]int
 	items   []*node          // of an array
 	anchors map[string]*node // of a root, once asked for
+	folded  map[*node]*facts // of a root, see fold
 }
 
 type member struct {

@@ -68,7 +68,7 @@ func (p *printer) parameters(max int) string {
 	if f.never || f.values != nil || len(f.types) > 0 && !slices.Contains(f.types, "object") {
 		return "..." + p.shape(f, place{}).closed()
 	}
-	props, required := f.all(), f.requires()
+	props, required := slices.Clone(f.all()), f.requires()
 	slices.SortStableFunc(props, func(a, b prop) int { return rank(required[a.name]) - rank(required[b.name]) })
 	var b strings.Builder
 	add := func(part string) bool {
