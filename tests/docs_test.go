@@ -1,0 +1,181 @@
+package tests
+
+import (
+	"bytes"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// example is one fenced block of a document.
+type example struct {
+	line       int
+	lang, mark string
+	body       string
+}
+
+func (e example) name() string { return e.mark + " at line " + strconv.Itoa(e.line) }
+
+// examples are the fenced blocks of a document, in order.
+func examples(text string) (list []example) {
+	var now *example
+	n := 0
+	for line := range strings.Lines(text) {
+		n++
+		fence, isFence := strings.CutPrefix(strings.TrimRight(line, "\n"), "```")
+		switch {
+		case isFence && now == nil:
+			lang, mark, _ := strings.Cut(fence, " ")
+			now = &example{line: n, lang: lang, mark: mark}
+		case isFence:
+			list = append(list, *now)
+			now = nil
+		case now != nil:
+			now.body += line
+		}
+	}
+	return list
+}
+
+func documents(t *testing.T) map[string]string {
+	t.Helper()
+	docs := map[string]string{}
+	root := os.DirFS("..")
+	for _, pattern := range []string{"*.md", "docs/*.md"} {
+		names, err := fs.Glob(root, pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range names {
+			body, err := fs.ReadFile(root, name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			docs[name] = string(body)
+		}
+	}
+	return docs
+}
+
+// TestDocuments runs every example of every document as it stands.
+func TestDocuments(t *testing.T) {
+	t.Parallel()
+	for doc, text := range documents(t) {
+		if doc == "docs/design.md" {
+			continue // drawings, no examples
+		}
+		list := examples(text)
+		if len(list) == 0 {
+			continue
+		}
+		t.Run(doc, func(t *testing.T) {
+			t.Parallel()
+			h := newHome(t, config("", server{"orders", `{"builtin":"dataset"}`}))
+			h.env = append(h.env, "PATH="+filepath.Dir(binary(t))+string(os.PathListSeparator)+os.Getenv("PATH"))
+			for _, e := range list {
+				t.Run(e.name(), func(t *testing.T) { runExample(t, h, e) })
+			}
+		})
+	}
+}
+
+func runExample(t *testing.T, h *home, e example) {
+	t.Helper()
+	switch e.mark {
+	case "config":
+		if err := os.WriteFile(h.file, []byte(e.body), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if out, err := h.command(t, "validate", "--config", h.file).CombinedOutput(); err != nil {
+			t.Errorf("validate: %v\n%s", err, out)
+		}
+	case "foreign":
+		file := filepath.Join(h.dir, "foreign.json")
+		if err := os.WriteFile(file, []byte(e.body), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if out, err := h.command(t, "validate", "--config", file).CombinedOutput(); err != nil {
+			t.Errorf("validate: %v\n%s", err, out)
+		}
+	case "calls":
+		conversation(t, h, e.body)
+	case "":
+		if e.lang == "console" {
+			console(t, h, e.body)
+			return
+		}
+		t.Errorf("a block of %q has no mark: say config, calls, foreign or shown", e.lang)
+	case "shown":
+	default:
+		t.Errorf("unknown mark %q", e.mark)
+	}
+}
+
+// conversation sends every line of a text; none may fail.
+func conversation(t *testing.T, h *home, requests string) {
+	t.Helper()
+	s := h.serve(t)
+	var out bytes.Buffer
+	if err := play(s.ctx, s.Agent, requests, &out); err != nil {
+		t.Fatal(err)
+	}
+	for part := range strings.SplitSeq(out.String(), "\n> ") {
+		if strings.Contains(part, "\n[error] ") {
+			t.Errorf("an example fails:\n%s", clip(part, 1500))
+		}
+	}
+	if text := out.String(); strings.Contains(text, "HANDLE") {
+		t.Errorf("no report gave a handle:\n%s", clip(text, 1500))
+	}
+}
+
+var changing = regexp.MustCompile(`\d+`)
+
+// console runs the commands after `$` and looks for each line shown below them, in order; numbers may differ.
+func console(t *testing.T, h *home, text string) {
+	t.Helper()
+	for part := range strings.SplitSeq("\n"+text, "\n$ ") {
+		command, want, _ := strings.Cut(part, "\n")
+		if strings.TrimSpace(command) == "" {
+			continue
+		}
+		cmd := exec.Command("sh", "-c", command)
+		cmd.Dir, cmd.Env = h.dir, h.env
+		if strings.HasPrefix(command, "make ") {
+			// The tree is not a person's fresh clone: play the target's own program instead of building again.
+			cmd.Args[2] = "proxy-dispatch " + strings.TrimPrefix(command, "make ")
+		}
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Errorf("$ %s: %v\n%s", command, err, clip(string(out), 1500))
+			continue
+		}
+		rest := changing.ReplaceAllString(string(out), "0")
+		for line := range strings.Lines(want) {
+			line = changing.ReplaceAllString(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(line), "…")), "0")
+			i := strings.Index(rest, line)
+			if i < 0 {
+				t.Errorf("$ %s does not print %q (or not in this order):\n%s", command, line, clip(string(out), 2000))
+				break
+			}
+			rest = rest[i+len(line):]
+		}
+	}
+}
+
+// TestLinks follows the links between documents.
+func TestLinks(t *testing.T) {
+	link := regexp.MustCompile(`\]\(([^)#:\s]+)(#[^)]*)?\)`)
+	for doc, text := range documents(t) {
+		for _, m := range link.FindAllStringSubmatch(text, -1) {
+			if _, err := os.Stat(filepath.Join("..", filepath.Dir(doc), m[1])); err != nil {
+				t.Errorf("%s links to %s: %v", doc, m[1], err)
+			}
+		}
+	}
+}
