@@ -67,14 +67,18 @@ func scriptParams(t *testing.T, dir, path string) testscript.Params {
 	}
 }
 
-// agentCommand is `agent CONFIG REQUESTS [ARG …]`: it starts `proxy-dispatch serve --config CONFIG ARG …` and sends the
+// agentCommand is `agent CONFIG REQUESTS [ARG …]`: it starts `proxy-dispatch serve --config CONFIG ARG …` (CONFIG `-`: none) and sends the
 // file's lines to the one tool. A line is an arguments object; `HANDLE` in it stands for the handle of the latest
 // spilled result; blank lines and comments (#) are passed over. The conversation is the command's stdout.
 func agentCommand(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: agent CONFIG REQUESTS [ARG …]")
 	}
-	cmd := exec.Command("proxy-dispatch", append([]string{"serve", "--config", ts.MkAbs(args[0])}, args[2:]...)...)
+	words := []string{"serve"}
+	if args[0] != "-" {
+		words = append(words, "--config", ts.MkAbs(args[0]))
+	}
+	cmd := exec.Command("proxy-dispatch", append(words, args[2:]...)...)
 	cmd.Dir = ts.MkAbs(".")
 	cmd.Env = nil
 	for _, k := range []string{"PATH", "HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "TMPDIR", "NO_COLOR", "GOCOVERDIR"} {
