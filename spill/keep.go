@@ -1,0 +1,106 @@
+package spill
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+)
+
+// A kept folder is shared by processes that come and go. What they know of a result stands in its
+// manifest, written last: objects without one are a result half written, or half removed.
+
+const (
+	manifestSuffix = ".meta"
+	maxManifest    = 64 << 20
+)
+
+// load takes up the results that other processes wrote, and removes what is older than the TTL.
+func (s *Shelf) load(ctx context.Context) error {
+	list, err := s.store.List(ctx)
+	if err != nil {
+		return fmt.Errorf("load results: %w", err)
+	}
+	now := s.o.Now()
+	sizes := make(map[string]int64, len(list))
+	for _, o := range list {
+		sizes[o.Name] = o.Size
+	}
+	for _, o := range list {
+		id, whole := strings.CutSuffix(o.Name, manifestSuffix)
+		switch {
+		case now.Sub(o.ModTime) >= s.o.TTL:
+			if err := s.store.Remove(ctx, o.Name); err != nil {
+				s.o.Log.Warn("old spilled object cannot be removed", "name", o.Name, "error", err)
+			}
+		case whole && idForm.MatchString(id):
+			if err := s.loadEntry(ctx, id, o, sizes); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				s.o.Log.Warn("manifest of a spilled result is ignored", "name", o.Name, "error", err)
+			}
+		}
+	}
+	return nil
+}
+
+func (s *Shelf) loadEntry(ctx context.Context, id string, o Info, sizes map[string]int64) error {
+	s.mu.Lock()
+	known := s.entries[id] != nil
+	s.mu.Unlock()
+	if known {
+		return nil
+	}
+	if o.Size > maxManifest {
+		return fmt.Errorf("manifest of %d bytes: %w", o.Size, ErrTooLarge)
+	}
+	blob, err := s.store.Open(ctx, o.Name)
+	if err != nil {
+		return err
+	}
+	defer blob.Close()
+	data := make([]byte, blob.Size())
+	if err := readAt(blob, data, 0); err != nil {
+		return err
+	}
+	e := &entry{used: o.ModTime}
+	if err := json.Unmarshal(data, &e.manifest); err != nil {
+		return fmt.Errorf("read manifest: %w", err)
+	}
+	if err := e.check(id); err != nil {
+		return err
+	}
+	for name, size := range sizes {
+		if strings.HasPrefix(name, id) && name != o.Name {
+			e.objects = append(e.objects, name)
+			e.bytes += size
+		}
+	}
+	e.objects = append(e.objects, o.Name)
+	e.bytes += o.Size
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.entries[id] == nil {
+		s.entries[id], s.handles[e.Artifact.Handle] = e, e
+		s.bytes += e.bytes
+		s.files += len(e.objects)
+	}
+	return nil
+}
+
+// check refuses a manifest that names objects which are not its own.
+func (e *entry) check(id string) error {
+	ours := func(name string) bool { return strings.HasPrefix(name, id) && CheckName(name) == nil }
+	ok := e.Artifact.ID == id && (e.RestName == "" || ours(e.RestName))
+	for _, c := range e.Contents {
+		ok = ok && ours(c.Name) && (c.Index != nil || c.Binary)
+	}
+	for _, p := range e.Pieces {
+		_, known := e.Contents[p.From]
+		ok = ok && (p.Own > 0 || known)
+	}
+	if _, known := e.Contents[Data]; !ok || !known {
+		return fmt.Errorf("manifest of %s: %w", id, fs.ErrInvalid)
+	}
+	return nil
+}

@@ -1,0 +1,205 @@
+package spill
+
+import (
+	"bytes"
+	"io"
+	"strings"
+)
+
+// A payload is laid out so that tools that see lines see something: only white space between tokens is
+// changed, so the result is the same JSON, and taking the white space out gives the compact form back.
+const (
+	lineWidth   = 120      // an object or list up to this many bytes stays on one line
+	recordWidth = 32 << 10 // so does one that is an element of a list, up to this size
+	maxIndent   = 16       // below this depth nothing is broken into lines
+)
+
+// layout writes b, valid JSON, line by line to w and ends with a line feed. compact says that b had no
+// white space of its own.
+func layout(w io.Writer, b []byte) (compact bool, err error) {
+	l := &layouter{w: w, b: b}
+	start := skipSpace(b, 0)
+	l.top(start)
+	l.text("\n")
+	return l.kept == len(b), l.err
+}
+
+type layouter struct {
+	w    io.Writer
+	b    []byte
+	kept int // bytes of b written
+	err  error
+}
+
+// top lays out the whole: a list always has a line for each element, unless it is a short one of scalars.
+func (l *layouter) top(i int) {
+	if l.b[i] == '[' {
+		next := skipSpace(l.b, i+1)
+		_, short := measure(l.b, i, lineWidth)
+		if l.b[next] != ']' && (!short || hasContainer(l.b, i)) {
+			l.broken(i, 0)
+			return
+		}
+	}
+	l.value(i, 0, lineWidth)
+}
+
+func hasContainer(b []byte, i int) bool {
+	for _, v := range members(b, i) {
+		if c := b[v.from]; c == '{' || c == '[' {
+			return true
+		}
+	}
+	return false
+}
+
+// value writes the value at i, on one line if its compact form has at most width bytes, and returns
+// where it ends.
+func (l *layouter) value(i, depth, width int) int {
+	if c := l.b[i]; c != '{' && c != '[' {
+		end := skipValue(l.b, i)
+		l.source(l.b[i:end])
+		return end
+	}
+	if end, fits := measure(l.b, i, width); fits {
+		l.compact(l.b[i:end])
+		return end
+	}
+	if depth >= maxIndent {
+		end := skipValue(l.b, i)
+		l.compact(l.b[i:end])
+		return end
+	}
+	return l.broken(i, depth)
+}
+
+// broken writes the object or list at i with a line for each member.
+func (l *layouter) broken(i, depth int) int {
+	b, width := l.b, lineWidth
+	if b[i] == '[' {
+		width = recordWidth
+	}
+	due := b[i] + 2
+	l.source(b[i : i+1])
+	i = skipSpace(b, i+1)
+	for l.err == nil {
+		l.newline(depth + 1)
+		if due == '}' {
+			end := skipString(b, i)
+			l.source(b[i:end])
+			l.source([]byte{':'})
+			i = skipSpace(b, skipSpace(b, end)+1)
+		}
+		i = skipSpace(b, l.value(i, depth+1, width))
+		if b[i] == due {
+			break
+		}
+		l.source(b[i : i+1])
+		i = skipSpace(b, i+1)
+	}
+	l.newline(depth)
+	l.source([]byte{due})
+	return i + 1
+}
+
+var newlines = "\n" + strings.Repeat("  ", maxIndent+1)
+
+func (l *layouter) newline(depth int) { l.text(newlines[:1+2*depth]) }
+
+func (l *layouter) text(s string) {
+	if l.err == nil {
+		_, l.err = io.WriteString(l.w, s)
+	}
+}
+
+// source writes bytes that stand in b.
+func (l *layouter) source(p []byte) {
+	if l.err == nil {
+		_, l.err = l.w.Write(p)
+	}
+	l.kept += len(p)
+}
+
+// compact writes one value without white space.
+func (l *layouter) compact(b []byte) {
+	from := 0
+	for i := 0; i < len(b); {
+		switch c := b[i]; {
+		case c == '"':
+			i = skipString(b, i)
+		case isSpace(c):
+			l.source(b[from:i])
+			i = skipSpace(b, i)
+			from = i
+		default:
+			i++
+		}
+	}
+	l.source(b[from:])
+}
+
+// measure tells whether the value at i has at most limit bytes in its compact form, and then its end. It
+// looks no further than it must.
+func measure(b []byte, i, limit int) (end int, fits bool) {
+	size, depth := 0, 0
+	for i < len(b) && size <= limit {
+		switch c := b[i]; {
+		case c == '"':
+			next := skipString(b[:min(len(b), i+limit+8)], i)
+			if next >= i+limit+8 {
+				return 0, false
+			}
+			size += next - i
+			i = next
+			continue
+		case isSpace(c):
+			i++
+			continue
+		case c == '{' || c == '[':
+			depth++
+		case c == '}' || c == ']':
+			depth--
+		}
+		size++
+		i++
+		if depth == 0 {
+			return i, size <= limit
+		}
+	}
+	return 0, false
+}
+
+// stripper writes JSON without the white space between its tokens. Writes may be cut anywhere.
+type stripper struct {
+	w       io.Writer
+	inside  bool // a string
+	escaped bool // the next byte
+	buf     []byte
+}
+
+func (s *stripper) Write(p []byte) (int, error) {
+	s.buf = s.buf[:0]
+	for i := 0; i < len(p); i++ {
+		c := p[i]
+		switch {
+		case s.escaped:
+			s.escaped = false
+		case s.inside && c == '\\':
+			s.escaped = true
+		case c == '"':
+			s.inside = !s.inside
+		case !s.inside && isSpace(c):
+			continue
+		}
+		s.buf = append(s.buf, c)
+	}
+	_, err := s.w.Write(s.buf)
+	return len(p), err
+}
+
+// compacted returns b without the white space between its tokens.
+func compacted(b []byte) []byte {
+	var out bytes.Buffer
+	_, _ = (&stripper{w: &out}).Write(b) // a buffer takes all
+	return out.Bytes()
+}

@@ -1,0 +1,202 @@
+package spill
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/tidwall/gjson"
+)
+
+const (
+	maxPathQuery = 1000      // bytes of a path
+	maxNarrow    = 256 << 20 // bytes of the data a path is applied to
+	maxNarrowed  = 512 << 20 // bytes a path with modifiers could make of it
+)
+
+// Value returns a part of an artifact as one JSON value without line feeds: a text as a string, a blob as
+// a string of base64, JSON as it was sent but for white space; narrowed by path, "" for all. What has
+// more than 64 MiB is ErrTooLarge. The result belongs to the caller.
+func (s *Shelf) Value(ctx context.Context, a *Artifact, p Part, path string) (json.RawMessage, error) {
+	v, err := s.view(ctx, a, p)
+	if err != nil {
+		return nil, err
+	}
+	defer v.close()
+	done, err := s.enterNarrow(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	if path != "" {
+		found, err := lookUpPath(v, path)
+		if err != nil {
+			return nil, err
+		}
+		if len(found) > maxValue {
+			return nil, fmt.Errorf("path %.80q gives %d bytes, at most %d are handed on: %w", path, len(found), maxValue, ErrTooLarge)
+		}
+		return compacted(found), nil
+	}
+	data, err := v.all(maxValue)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case v.JSON:
+		return compacted(data), nil
+	case v.Binary:
+		out := append(make([]byte, 0, base64.StdEncoding.EncodedLen(len(data))+2), '"')
+		return append(base64.StdEncoding.AppendEncode(out, data), '"'), nil
+	}
+	return quoted(data)
+}
+
+// quoted is a text as a JSON string.
+func quoted(text []byte) (json.RawMessage, error) {
+	var out bytes.Buffer
+	out.Grow(len(text) + len(text)/8 + 2)
+	out.WriteByte('"')
+	err := piece{Quote: styleShort}.write(&out, bytes.NewReader(bytes.ToValidUTF8(text, []byte("�"))))
+	out.WriteByte('"')
+	return out.Bytes(), err
+}
+
+// enterNarrow waits until this call may hold a whole payload in memory.
+func (s *Shelf) enterNarrow(ctx context.Context) (done func(), err error) {
+	select {
+	case s.narrow <- struct{}{}:
+		return func() { <-s.narrow }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// narrowed returns the view of what a path leaves: strings raw, all else laid out line by line.
+func narrowed(v *view, path string) (*view, error) {
+	found, err := lookUpPath(v, path)
+	if err != nil {
+		return nil, err
+	}
+	if found[0] == '"' {
+		return viewOf(unquote(found), false), nil
+	}
+	var out bytes.Buffer
+	if _, err := layout(&out, found); err != nil {
+		return nil, err
+	}
+	return viewOf(bytes.TrimSuffix(out.Bytes(), []byte("\n")), true), nil
+}
+
+// lookUpPath returns the JSON a path leads to.
+func lookUpPath(v *view, path string) ([]byte, error) {
+	if !v.JSON {
+		return nil, fmt.Errorf("%w: path: the data is %s, not JSON; use op grep, slice or bytes", ErrBadQuery, v.MimeType)
+	}
+	if err := checkPath(path); err != nil {
+		return nil, err
+	}
+	limit := int64(maxNarrow)
+	for range expansions(path) {
+		limit = min(limit, maxNarrowed) / 8
+	}
+	data, err := v.all(limit)
+	if err != nil {
+		return nil, fmt.Errorf("path %.80q: %w", path, err)
+	}
+	for _, form := range pathForms(path) {
+		r := gjson.GetBytes(data, form)
+		if r.Exists() && isJSON([]byte(r.Raw)) {
+			return bytes.TrimSpace([]byte(r.Raw)), nil
+		}
+	}
+	return nil, noMatch(data, path)
+}
+
+func noMatch(data []byte, path string) error {
+	i := skipSpace(data, 0)
+	hint := ""
+	switch data[i] {
+	case '{':
+		var names []string
+		for name := range members(data, i) {
+			if len(names) == 10 {
+				names = append(names, "…")
+				break
+			}
+			names = append(names, clip(string(unquote(name.of(data))), maxKey))
+		}
+		hint = "; keys: " + strings.Join(names, ", ")
+	case '[':
+		hint = "; the data is a list: #.KEY takes a key of each element, 0 the first element"
+	}
+	return fmt.Errorf("path %.80q: %w%s", path, ErrNoMatch, hint)
+}
+
+var (
+	modifier  = regexp.MustCompile(`@([a-z]+)`)
+	modifiers = map[string]bool{ // how often one may be used is bounded by expansions
+		"this": true, "reverse": true, "ugly": true, "valid": true, "keys": true, "values": true,
+		"flatten": true, "join": true, "tostr": true, "fromstr": true, "group": true,
+	}
+	bracket = regexp.MustCompile(`\[(?:(-?\d+)|"([^"]*)"|'([^']*)')\]`)
+)
+
+// checkPath refuses paths that are too long or could make much more of the data than there is.
+func checkPath(path string) error {
+	if len(path) > maxPathQuery {
+		return fmt.Errorf("%w: path: %d bytes, at most %d", ErrBadQuery, len(path), maxPathQuery)
+	}
+	for _, m := range modifier.FindAllStringSubmatchIndex(path, -1) {
+		if m[0] > 0 && !strings.ContainsRune("|.[{,:(", rune(path[m[0]-1])) {
+			continue // part of a key or a value
+		}
+		if name := path[m[2]:m[3]]; !modifiers[name] {
+			return fmt.Errorf("%w: path: @%.20s is not available", ErrBadQuery, name)
+		}
+	}
+	if strings.HasPrefix(path, "..") {
+		return fmt.Errorf("%w: path: .. reads lines of JSON, which the data is not", ErrBadQuery)
+	}
+	return nil
+}
+
+// expansions counts what in a path can multiply the data: modifiers and members of multipaths.
+func expansions(path string) int {
+	if strings.HasPrefix(path, "/") {
+		return 0
+	}
+	n := strings.Count(path, "@")
+	if strings.ContainsAny(path, "{[") {
+		n += strings.Count(path, ",")
+	}
+	return n
+}
+
+// pathForms returns the ways to read a path, the first that leads somewhere counts: as gjson has it, as a
+// JSON pointer, dotted with brackets ($.a[0].b), and as one key that has dots in it.
+func pathForms(path string) []string {
+	if rest, ok := strings.CutPrefix(path, "/"); ok {
+		keys := strings.Split(rest, "/")
+		for i, k := range keys {
+			keys[i] = gjson.Escape(strings.NewReplacer("~1", "/", "~0", "~").Replace(k))
+		}
+		return []string{strings.Join(keys, "."), gjson.Escape(path)}
+	}
+	forms := []string{path}
+	dotted := strings.TrimPrefix(path, "$")
+	dotted = bracket.ReplaceAllStringFunc(dotted, func(b string) string {
+		m := bracket.FindStringSubmatch(b)
+		return "." + m[1] + gjson.Escape(m[2]+m[3])
+	})
+	dotted = strings.ReplaceAll(dotted, "[]", ".#")
+	dotted = strings.TrimPrefix(dotted, ".")
+	if dotted != path && dotted != "" {
+		forms = append(forms, dotted)
+	}
+	return append(forms, gjson.Escape(path))
+}

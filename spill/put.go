@@ -1,0 +1,298 @@
+package spill
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+)
+
+const (
+	growth     = 1 << 20 // bytes reserved at a time when a result is larger than it looked
+	inlineRest = 1 << 10 // own bytes of a raw result up to which no object is made for them
+)
+
+// Put keeps a raw MCP result (one JSON object) for its owner: its data laid out line by line, its
+// binary parts decoded, and what else is needed to rebuild it. The bytes are not changed and not held on
+// to. A result that is not JSON is kept as a text. ErrNoSpace leaves nothing behind.
+func (s *Shelf) Put(ctx context.Context, owner Owner, from Source, raw json.RawMessage) (*Artifact, error) {
+	if !isJSON(raw) {
+		return s.PutData(ctx, owner, from, raw)
+	}
+	r := dissect(raw)
+	return s.keep(ctx, owner, from, r, r.data())
+}
+
+// PutData keeps a computed outcome, JSON or text. It has no parts; its raw form is data itself.
+func (s *Shelf) PutData(ctx context.Context, owner Owner, from Source, data []byte) (*Artifact, error) {
+	p := payload{bytes: data, json: isJSON(data)}
+	if p.json {
+		p.form, p.coded = asValue, span{0, len(data)}
+	}
+	return s.keep(ctx, owner, from, result{raw: data, other: true}, p)
+}
+
+func (s *Shelf) keep(ctx context.Context, owner Owner, from Source, r result, data payload) (*Artifact, error) {
+	if err := s.begin(); err != nil {
+		return nil, err
+	}
+	defer s.work.Done()
+	if size := int64(len(r.raw)); size > s.o.QuotaBytes {
+		return nil, fmt.Errorf("%w: a result of %d bytes exceeds the quota of %d", ErrNoSpace, size, s.o.QuotaBytes)
+	}
+	d := &draft{ctx: ctx, shelf: s, r: r, entry: &entry{manifest: manifest{
+		Artifact: Artifact{ID: randomID(), From: from, Created: s.o.Now()},
+		Owner:    owner, Contents: map[Part]content{},
+	}}}
+	if err := d.write(data); err != nil {
+		d.drop()
+		return nil, fmt.Errorf("keep result: %w", err)
+	}
+	return s.commit(d)
+}
+
+// draft is a result on its way into the store.
+type draft struct {
+	ctx      context.Context
+	shelf    *Shelf
+	r        result
+	entry    *entry
+	holes    []hole
+	reserved int64
+	spent    int64
+}
+
+// write writes all objects of a result.
+func (d *draft) write(data payload) error {
+	if err := d.shelf.reserve(int64(len(d.r.raw)), 0); err != nil {
+		return err
+	}
+	d.reserved = int64(len(d.r.raw))
+	if err := d.data(data); err != nil {
+		return err
+	}
+	if err := d.blocks(data); err != nil {
+		return err
+	}
+	if err := d.rest(); err != nil {
+		return err
+	}
+	if d.shelf.o.Keep {
+		return d.manifest()
+	}
+	return nil
+}
+
+// data writes the main object and describes it.
+func (d *draft) data(p payload) error {
+	a := &d.entry.Artifact
+	c, compact, err := d.content(a.ID+p.extension(), p)
+	if err != nil {
+		return err
+	}
+	d.entry.Contents[Data] = c
+	if h, ok := holeFor(d.r.raw, p, Data, compact); ok {
+		d.holes = append(d.holes, h)
+	} else if d.r.other && !p.json { // a text of its own: its raw form is its content
+		d.holes = append(d.holes, hole{span{0, len(d.r.raw)}, piece{}})
+	}
+	a.MimeType, a.Bytes = c.MimeType, c.Size
+	if d.shelf.local != nil {
+		a.Path = d.shelf.local.Path(c.Name)
+	}
+	about := describe(p.bytes, p.json, p.binary, p.mimeType)
+	a.Kind, a.Shape, a.Sample, a.Keys = about.kind, about.shape, about.sample, about.keys
+	d.entry.Table, d.entry.Field = about.table, about.field
+	if c.Index == nil {
+		return nil
+	}
+	a.Lines, a.LongestLine = c.Index.lines(), int(c.Index.Longest)
+	a.Tokens, a.TokensExact, err = d.shelf.o.Tokens.Estimate(bytes.NewReader(p.bytes), int64(len(p.bytes)))
+	return err
+}
+
+// blocks lists the content blocks, writes the blobs among them, and notes which are the data again.
+func (d *draft) blocks(data payload) error {
+	for i, b := range d.r.blocks {
+		n := Part(i + 1)
+		d.entry.Blocks = append(d.entry.Blocks, blockSpans{[2]int{b.All.from, b.All.to}, [2]int{b.Text.from, b.Text.to}})
+		info := PartInfo{N: i + 1, Type: b.Type, MimeType: b.MimeType, Name: clip(b.Name, 200), Bytes: int64(len(b.All.of(d.r.raw)))}
+		switch {
+		case int(n) == data.block:
+			info.Bytes, info.Binary = int64(len(data.bytes)), data.binary
+			info.Path = d.entry.Artifact.Path
+			d.entry.Contents[n] = d.entry.Contents[Data]
+		case !b.Blob.empty():
+			if err := d.blob(n, &info); err != nil {
+				return err
+			}
+		case !b.Text.empty():
+			p := d.r.block(i)
+			info.Bytes = int64(len(p.bytes))
+			d.same(n, data, p)
+		}
+		d.entry.Artifact.Parts = append(d.entry.Artifact.Parts, info)
+	}
+	return nil
+}
+
+func (d *draft) blob(n Part, info *PartInfo) error {
+	p := d.r.block(int(n) - 1)
+	if p.form != asBlob {
+		return nil
+	}
+	c, _, err := d.content(d.entry.Artifact.ID+"-"+strconv.Itoa(int(n))+p.extension(), p)
+	if err != nil {
+		return err
+	}
+	d.entry.Contents[n] = c
+	info.Bytes, info.Binary = c.Size, c.Binary
+	if d.shelf.local != nil {
+		info.Path = d.shelf.local.Path(c.Name)
+	}
+	if h, ok := holeFor(d.r.raw, p, n, true); ok {
+		d.holes = append(d.holes, h)
+	}
+	return nil
+}
+
+// same notes a text that says what structuredContent says: servers send both for old clients.
+func (d *draft) same(n Part, data, text payload) {
+	if data.form != asValue || !text.json {
+		return
+	}
+	short := compacted(text.bytes)
+	if !bytes.Equal(short, compacted(data.bytes)) {
+		return
+	}
+	d.entry.Contents[n] = d.entry.Contents[Data]
+	if h, ok := holeFor(d.r.raw, text, Data, len(short) == len(text.bytes)); ok {
+		d.holes = append(d.holes, h)
+	}
+}
+
+// rest keeps the bytes of the raw result that nothing stored gives back.
+func (d *draft) rest() error {
+	e := d.entry
+	var rest []byte
+	if e.Pieces, rest = piecesOf(d.r.raw, d.holes); len(rest) <= inlineRest {
+		e.Rest = rest
+		return nil
+	}
+	e.RestName = e.Artifact.ID + "-rest"
+	_, err := d.object(e.RestName, nil, func(w *bufio.Writer) error {
+		_, err := w.Write(rest)
+		return err
+	})
+	return err
+}
+
+// manifest writes the object without which a kept result does not exist; so it comes last.
+func (d *draft) manifest() error {
+	d.entry.Artifact.Handle = d.shelf.nextHandle(d.entry)
+	data, err := json.Marshal(d.entry.manifest)
+	if err != nil {
+		return fmt.Errorf("write manifest: %w", err)
+	}
+	_, err = d.object(d.entry.Artifact.ID+manifestSuffix, nil, func(w *bufio.Writer) error {
+		_, err := w.Write(data)
+		return err
+	})
+	return err
+}
+
+// content stores a payload: JSON laid out, all else as it is. compact: see layout.
+func (d *draft) content(name string, p payload) (c content, compact bool, err error) {
+	c = content{Name: name, JSON: p.json, Binary: p.binary, MimeType: p.mimeType}
+	if p.json {
+		c.MimeType = "application/json"
+	} else if c.MimeType == "" {
+		c.MimeType = "text/plain"
+	}
+	if !p.binary {
+		c.Index = &lineIndex{}
+	}
+	c.Size, err = d.object(name, c.Index, func(w *bufio.Writer) (err error) {
+		if p.json {
+			compact, err = layout(w, p.bytes)
+			return err
+		}
+		_, err = w.Write(p.bytes)
+		return err
+	})
+	return c, compact, err
+}
+
+// object writes one object.
+func (d *draft) object(name string, index *lineIndex, fill func(*bufio.Writer) error) (int64, error) {
+	if err := d.shelf.reserve(0, 1); err != nil {
+		return 0, err
+	}
+	w, err := d.shelf.store.Create(d.ctx, name)
+	if err != nil {
+		d.shelf.giveBack(0, 1)
+		return 0, err
+	}
+	d.entry.objects = append(d.entry.objects, name)
+	defer w.Abort()
+	out := &output{draft: d, w: w, index: index}
+	buffered := bufio.NewWriterSize(out, blockSize)
+	if err := fill(buffered); err != nil {
+		return 0, err
+	}
+	if err := buffered.Flush(); err != nil {
+		return 0, err
+	}
+	return out.size, w.Close()
+}
+
+// afford makes sure that so many more bytes are reserved, and spends them.
+func (d *draft) afford(bytes int64) error {
+	if err := d.ctx.Err(); err != nil {
+		return err
+	}
+	if short := d.spent + bytes - d.reserved; short > 0 {
+		more := max(short, min(growth, d.reserved))
+		if err := d.shelf.reserve(more, 0); err != nil {
+			return err
+		}
+		d.reserved += more
+	}
+	d.spent += bytes
+	return nil
+}
+
+// drop leaves nothing behind.
+func (d *draft) drop() {
+	d.shelf.bury(d.entry)
+	d.shelf.giveBack(d.reserved, len(d.entry.objects))
+}
+
+// commit puts a written result on the shelf.
+func (s *Shelf) commit(d *draft) (*Artifact, error) {
+	e := d.entry
+	e.bytes = d.spent
+	s.giveBack(d.reserved-d.spent, 0)
+	if e.Artifact.Handle == "" {
+		e.Artifact.Handle = s.nextHandle(e)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e.used = s.o.Now()
+	s.entries[e.Artifact.ID] = e
+	s.handles[e.Artifact.Handle] = e
+	return s.snapshot(e), nil
+}
+
+// nextHandle returns a new short name; an anonymous owner gets the long one.
+func (s *Shelf) nextHandle(e *entry) string {
+	if e.Owner.anonymous() && !s.o.Keep {
+		return e.Artifact.ID
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.counter++
+	return "r" + strconv.Itoa(s.counter) + s.letters
+}

@@ -1,0 +1,149 @@
+package spill
+
+import (
+	"bytes"
+	"io"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// unquote returns the text of a JSON string (with its quotes, valid). Half surrogates become the
+// replacement character; all other bytes stay as they are.
+func unquote(b []byte) []byte {
+	b = b[1 : len(b)-1]
+	if bytes.IndexByte(b, '\\') < 0 {
+		return b
+	}
+	out := make([]byte, 0, len(b))
+	for {
+		n := bytes.IndexByte(b, '\\')
+		if n < 0 {
+			return append(out, b...)
+		}
+		out = append(out, b[:n]...)
+		b = b[n:]
+		switch c := b[1]; c {
+		case 'u':
+			r := hex4(b[2:])
+			b = b[6:]
+			if utf16.IsSurrogate(r) {
+				second := rune(-1)
+				if len(b) >= 6 && b[0] == '\\' && b[1] == 'u' {
+					second = hex4(b[2:])
+				}
+				if r = utf16.DecodeRune(r, second); r != utf8.RuneError {
+					b = b[6:]
+				}
+			}
+			out = utf8.AppendRune(out, r)
+			continue
+		case 'b':
+			out = append(out, '\b')
+		case 'f':
+			out = append(out, '\f')
+		case 'n':
+			out = append(out, '\n')
+		case 'r':
+			out = append(out, '\r')
+		case 't':
+			out = append(out, '\t')
+		default:
+			out = append(out, c)
+		}
+		b = b[2:]
+	}
+}
+
+// style is the way in which a program escapes JSON strings. Most results come from a few libraries, so
+// that a text can be put back into its string by naming the style instead of keeping the string.
+type style string
+
+const (
+	styleShort style = "short" // only what must be escaped
+	styleHTML  style = "html"  // besides < > & and the two line separators
+	styleASCII style = "ascii" // besides all that is not ASCII
+)
+
+var styles = []style{styleShort, styleHTML, styleASCII}
+
+// quoter writes a text as the inside of a JSON string. Writes may be cut anywhere.
+type quoter struct {
+	w     io.Writer
+	style style
+	held  []byte // first bytes of a character whose rest comes with the next write
+	buf   []byte
+}
+
+func (q *quoter) Write(p []byte) (int, error) {
+	n := len(p)
+	if len(q.held) > 0 {
+		p = append(q.held, p...)
+		q.held = nil
+	}
+	q.buf = q.buf[:0]
+	for i := 0; i < len(p); {
+		if c := p[i]; c < utf8.RuneSelf {
+			q.ascii(c)
+			i++
+			continue
+		}
+		if !utf8.FullRune(p[i:]) {
+			q.held = bytes.Clone(p[i:])
+			break
+		}
+		r, size := utf8.DecodeRune(p[i:])
+		q.wide(r, p[i:i+size])
+		i += size
+	}
+	_, err := q.w.Write(q.buf)
+	return n, err
+}
+
+// Close writes what is left of a text that ends within a character.
+func (q *quoter) Close() error {
+	_, err := q.w.Write(q.held)
+	q.held = nil
+	return err
+}
+
+const hexDigits = "0123456789abcdef"
+
+func (q *quoter) ascii(c byte) {
+	switch {
+	case c == '"' || c == '\\':
+		q.buf = append(q.buf, '\\', c)
+	case c == '\n':
+		q.buf = append(q.buf, `\n`...)
+	case c == '\r':
+		q.buf = append(q.buf, `\r`...)
+	case c == '\t':
+		q.buf = append(q.buf, `\t`...)
+	case c == '\b':
+		q.buf = append(q.buf, `\b`...)
+	case c == '\f':
+		q.buf = append(q.buf, `\f`...)
+	case c < 0x20, q.style == styleHTML && (c == '<' || c == '>' || c == '&'):
+		q.unit(rune(c))
+	default:
+		q.buf = append(q.buf, c)
+	}
+}
+
+func (q *quoter) wide(r rune, bytes []byte) {
+	switch {
+	case q.style == styleHTML && (r == '\u2028' || r == '\u2029'):
+		q.unit(r)
+	case q.style == styleASCII && r > 0xffff:
+		high, low := utf16.EncodeRune(r)
+		q.unit(high)
+		q.unit(low)
+	case q.style == styleASCII:
+		q.unit(r)
+	default:
+		q.buf = append(q.buf, bytes...)
+	}
+}
+
+func (q *quoter) unit(r rune) {
+	q.buf = append(q.buf, '\\', 'u', hexDigits[r>>12&15], hexDigits[r>>8&15], hexDigits[r>>4&15], hexDigits[r&15])
+}

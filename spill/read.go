@@ -1,0 +1,344 @@
+package spill
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Query asks for a bounded part of an artifact. Zero fields take their defaults.
+type Query struct {
+	Op       string // stat (default) head tail slice bytes grep read; get = read
+	Path     string // narrows the data first: gjson path, dotted path or JSON pointer
+	JQ       string // not yet
+	Lines    int    // head, tail: default 50
+	FromLine int    // slice, grep: from 1; default the first
+	ToLine   int    // inclusive; slice: default 50 lines, grep: the last
+	Context  int    // grep: lines shown around a match, at most 50
+	Limit    int    // grep: matches shown, default 20
+	Offset   int64  // bytes, read
+	MaxBytes int    // size of the answer up to Options.ReadCeiling; default Budget
+	Pattern  string // grep: RE2, case-insensitive
+	Invert   bool   // grep: the lines that do not match
+	Format   string // "", compact, detail, json; csv and toon not yet
+	Budget   int    // bytes the answer may take, default 16 KiB
+}
+
+// Answer is what Read shows. Text is valid UTF-8 and within the budget.
+type Answer struct {
+	Op              string
+	Text            string
+	Block           json.RawMessage // an image or audio block in place of Text
+	ByteSize        int64           // of what the op worked on
+	TotalLines      int
+	Lines           int // shown
+	FromLine        int // first and last line shown
+	ToLine          int
+	Pattern         string
+	MatchCount      int
+	ReturnedMatches int
+	Shape           string
+	LongestLine     int
+	Truncated       bool  // the answer is less than what was asked for
+	NextLine        int   // go on here: slice or grep with fromLine
+	NextOffset      int64 // or here: bytes with offset
+	Offset          int64 // bytes, read: where Text begins
+	Rows            int   // elements, if the data is a list
+}
+
+const (
+	defaultBudget = 16 << 10
+	minBudget     = 256
+	defaultLines  = 50
+	maxContext    = 50
+	defaultShown  = 20
+	maxShown      = 10000
+	maxPattern    = 1000
+)
+
+// Read shows a part of an artifact as the query asks. A wrong query is ErrBadQuery, ErrNoMatch or
+// ErrNotYet. It reads the ranges it needs; only a path takes the whole (at most 256 MiB) into memory.
+func (s *Shelf) Read(ctx context.Context, a *Artifact, p Part, q Query) (Answer, error) {
+	q, err := s.check(q)
+	if err != nil {
+		return Answer{}, err
+	}
+	v, err := s.view(ctx, a, p)
+	if err != nil {
+		return Answer{}, err
+	}
+	defer v.close()
+	if q.Path != "" {
+		done, err := s.enterNarrow(ctx)
+		if err != nil {
+			return Answer{}, err
+		}
+		defer done()
+		narrow, err := narrowed(v, q.Path)
+		if err != nil {
+			return Answer{}, err
+		}
+		v = narrow
+		defer narrow.close()
+	}
+	answer := Answer{Op: q.Op, ByteSize: v.Size}
+	if v.Index != nil {
+		answer.TotalLines, answer.LongestLine = v.Index.lines(), int(v.Index.Longest)
+	}
+	if q.Op == "stat" {
+		return s.stat(answer, v, a, p, q)
+	}
+	if v.Binary {
+		return s.readBinary(answer, v, q)
+	}
+	switch q.Op {
+	case "head", "slice":
+		err = readLines(&answer, v, q)
+	case "tail":
+		err = readTail(&answer, v, q)
+	case "grep":
+		err = readGrep(ctx, &answer, v, q)
+	default:
+		err = readBytes(&answer, v, q)
+	}
+	if err != nil {
+		return Answer{}, err
+	}
+	return answer, nil
+}
+
+// check fills in the defaults and refuses what cannot be. Afterwards Budget bounds the answer.
+func (s *Shelf) check(q Query) (Query, error) {
+	bad := func(format string, args ...any) (Query, error) {
+		return q, fmt.Errorf("%w: "+format, append([]any{ErrBadQuery}, args...)...)
+	}
+	switch {
+	case q.JQ != "" || q.Op == "jq":
+		return q, fmt.Errorf("jq is %w; use path", ErrNotYet)
+	case q.Op == "shape" || q.Op == "sample":
+		return q, fmt.Errorf("op %s is %w; use stat, head or read with path", q.Op, ErrNotYet)
+	case q.Format == "csv" || q.Format == "toon":
+		return q, fmt.Errorf("format %s is %w", q.Format, ErrNotYet)
+	case q.Format != "" && q.Format != "compact" && q.Format != "detail" && q.Format != "json":
+		return bad("format: %.20q is none of compact, detail, json", q.Format)
+	}
+	for _, n := range []struct {
+		name  string
+		value int64
+	}{{"lines", int64(q.Lines)}, {"fromLine", int64(q.FromLine)}, {"toLine", int64(q.ToLine)}, {"context", int64(q.Context)}, {"limit", int64(q.Limit)}, {"offset", q.Offset}, {"maxBytes", int64(q.MaxBytes)}} {
+		if n.value < 0 {
+			return bad("%s: %d is negative", n.name, n.value)
+		}
+	}
+	if q.Budget <= 0 {
+		q.Budget = defaultBudget
+	}
+	if q.MaxBytes > 0 {
+		q.Budget = min(q.MaxBytes, s.o.ReadCeiling)
+	}
+	if q.Op != "bytes" && q.Op != "read" && q.Op != "get" {
+		q.Budget = max(q.Budget, minBudget)
+	}
+	q.FromLine = max(q.FromLine, 1)
+	switch q.Op {
+	case "":
+		q.Op = "stat"
+	case "get":
+		q.Op = "read"
+		if q.Path == "" {
+			return bad("path: op get needs one")
+		}
+	case "head":
+		q.Lines = orDefault(q.Lines, defaultLines)
+		q.FromLine, q.ToLine = 1, q.Lines
+	case "slice":
+		q.ToLine = orDefault(q.ToLine, q.FromLine+defaultLines-1)
+		if q.ToLine < q.FromLine {
+			return bad("toLine: %d is before fromLine %d", q.ToLine, q.FromLine)
+		}
+	case "tail":
+		q.Lines = orDefault(q.Lines, defaultLines)
+	case "grep":
+		q.Context, q.Limit = min(q.Context, maxContext), min(orDefault(q.Limit, defaultShown), maxShown)
+		if q.Pattern == "" || len(q.Pattern) > maxPattern {
+			return bad("pattern: op grep needs one of at most %d bytes", maxPattern)
+		}
+	case "stat", "bytes", "read":
+	default:
+		return bad("op: %.20q is none of stat, head, tail, slice, bytes, grep, read", q.Op)
+	}
+	return q, nil
+}
+
+func orDefault(n, otherwise int) int {
+	if n == 0 {
+		return otherwise
+	}
+	return n
+}
+
+// stat says in words what there is.
+func (s *Shelf) stat(answer Answer, v *view, a *Artifact, p Part, q Query) (Answer, error) {
+	about, err := v.describe()
+	if err != nil {
+		return Answer{}, err
+	}
+	answer.Shape = about.shape
+	var out strings.Builder
+	fmt.Fprintf(&out, "%s%s: %s, %s, %d bytes", a.Handle, p, about.kind, v.MimeType, v.Size)
+	if v.Index != nil {
+		n, exact, err := s.o.Tokens.Estimate(v.r, v.Size)
+		if err != nil {
+			return Answer{}, err
+		}
+		mark := "~"
+		if exact {
+			mark = ""
+		}
+		fmt.Fprintf(&out, ", %d lines (longest %d bytes), %s%d tokens", answer.TotalLines, answer.LongestLine, mark, n)
+	}
+	if v.JSON && v.Size <= maxValue {
+		if answer.Rows, err = rows(v); err != nil {
+			return Answer{}, err
+		}
+	}
+	if answer.Rows > 0 {
+		fmt.Fprintf(&out, ", %d rows", answer.Rows)
+	}
+	if about.shape != "" && about.kind != kindBlob {
+		out.WriteString("\nshape: " + about.shape)
+	}
+	if about.sample != "" && q.Path == "" {
+		out.WriteString("\nfirst: " + about.sample)
+	}
+	if len(a.Parts) > 1 && p == Data && q.Path == "" {
+		out.WriteString("\nparts: " + partsText(a.Parts, 20))
+	}
+	if !a.Expires.IsZero() {
+		fmt.Fprintf(&out, "\nexpires: %s, %s after the last use", a.Expires.UTC().Format(time.RFC3339), s.o.TTL)
+	}
+	answer.Text = clipText(out.String(), q.Budget)
+	return answer, nil
+}
+
+// clipText is clip for texts of several lines.
+func clipText(s string, max int) string {
+	if len(s) <= max {
+		return s
+	}
+	return s[:startOfRune([]byte(s), max)]
+}
+
+// rows counts the elements of a list.
+func rows(v *view) (int, error) {
+	data, err := v.all(maxValue)
+	if err != nil {
+		return 0, err
+	}
+	i := skipSpace(data, 0)
+	if data[i] != '[' {
+		return 0, nil
+	}
+	n := 0
+	for range members(data, i) {
+		n++
+	}
+	return n, nil
+}
+
+func partsText(parts []PartInfo, max int) string {
+	var out []string
+	for i, p := range parts {
+		if i == max {
+			out = append(out, fmt.Sprintf("…+%d", len(parts)-i))
+			break
+		}
+		kind := p.Type
+		if p.MimeType != "" {
+			kind = p.MimeType
+		}
+		out = append(out, fmt.Sprintf("#%d %s %d bytes", p.N, clip(kind, maxKey), p.Bytes))
+	}
+	return strings.Join(out, ", ")
+}
+
+// readBytes shows a range as it is, cut between characters: bytes from Offset, read from the start.
+func readBytes(answer *Answer, v *view, q Query) error {
+	if q.Offset > v.Size {
+		return fmt.Errorf("%w: offset: %d is behind the end, %d", ErrBadQuery, q.Offset, v.Size)
+	}
+	const lead = utf8.UTFMax - 1
+	from := max(q.Offset-lead, 0)
+	end := min(q.Offset+int64(q.Budget)+lead, v.Size)
+	buf := make([]byte, end-from)
+	if err := readAt(v.r, buf, from); err != nil {
+		return err
+	}
+	start := startOfRune(buf, int(q.Offset-from))
+	stop := startOfRune(buf, min(start+q.Budget, len(buf)))
+	if stop == start && start < len(buf) { // a budget below one character: show one, or nothing ever moves on
+		_, size := utf8.DecodeRune(buf[start:])
+		stop = start + size
+	}
+	answer.Offset = from + int64(start)
+	answer.Text = valid(buf[start:stop], q.Budget)
+	if next := from + int64(stop); next < v.Size {
+		answer.Truncated, answer.NextOffset = true, next
+	}
+	return nil
+}
+
+// startOfRune moves at back to the beginning of the character it lies in, if it lies in one.
+func startOfRune(b []byte, at int) int {
+	for back := at; back > 0 && back > at-utf8.UTFMax && back < len(b); back-- {
+		if utf8.RuneStart(b[back]) {
+			if _, size := utf8.DecodeRune(b[back:]); back+size > at {
+				return back
+			}
+			break
+		}
+	}
+	return at
+}
+
+// valid puts a question mark for every byte that is no character; it never makes the text longer.
+func valid(b []byte, _ int) string {
+	if utf8.Valid(b) {
+		return string(b)
+	}
+	return strings.ToValidUTF8(string(b), "?")
+}
+
+// readBinary shows an image or audio as a block, bytes as base64.
+func (s *Shelf) readBinary(answer Answer, v *view, q Query) (Answer, error) {
+	kind, _, _ := strings.Cut(v.MimeType, "/")
+	switch {
+	case q.Op == "bytes":
+		n := min(max(int64(q.Budget)/4*3, 3), v.Size-min(q.Offset, v.Size))
+		buf := make([]byte, n)
+		if err := readAt(v.r, buf, min(q.Offset, v.Size)); err != nil {
+			return Answer{}, err
+		}
+		answer.Offset, answer.Text = q.Offset, base64.StdEncoding.EncodeToString(buf)
+		if next := q.Offset + n; next < v.Size {
+			answer.Truncated, answer.NextOffset = true, next
+		}
+		return answer, nil
+	case q.Op == "read" && (kind == "image" || kind == "audio"):
+		data, err := v.all(int64(s.o.ReadCeiling))
+		if err != nil {
+			return Answer{}, fmt.Errorf("show %s: %w; hand it on by $from", kind, err)
+		}
+		answer.Block, err = json.Marshal(struct {
+			Type     string `json:"type"`
+			Data     []byte `json:"data"`
+			MimeType string `json:"mimeType"`
+		}{kind, data, v.MimeType})
+		return answer, err
+	}
+	return Answer{}, fmt.Errorf("%w: op: %s does not work on %s; hand it on by $from, or op bytes for base64", ErrBadQuery, q.Op, v.MimeType)
+}

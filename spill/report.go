@@ -1,0 +1,155 @@
+package spill
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// MaxReport is how many tokens a report has at most.
+const MaxReport = 300
+
+// ReportExtra is what a report says besides the artifact. The zero value adds nothing.
+type ReportExtra struct {
+	Repairs []string        // notes on the repaired arguments
+	Note    string          // one sentence, first
+	Next    json.RawMessage // the next call to suggest, in place of the one fitted to the kind
+}
+
+// Report is the text that stands for the result in a conversation: what there is, how to name it and one
+// complete next call; at most MaxReport tokens, half of that for usual data.
+func (a *Artifact) Report(extra ReportExtra) string {
+	for _, r := range []room{
+		{note: 300, shape: 400, sample: 160, keys: 12, key: 40, parts: 8, repairs: 4, repair: 120},
+		{note: 200, shape: 240, sample: 100, keys: 8, key: 30, parts: 4, repairs: 3, repair: 80},
+		{note: 100, shape: 120, sample: 60, keys: 4, key: 20, parts: 2, repairs: 2, repair: 40},
+		{note: 60, shape: 60, sample: 30, parts: 1, repairs: 1, repair: 30},
+		{note: 30},
+	} {
+		if text := a.report(extra, r); a.count == nil || a.count(text) <= MaxReport {
+			return text
+		}
+	}
+	return fmt.Sprintf("Result kept: %s (%d bytes). Next: %s", clip(a.Handle, 100), a.Bytes, a.call("op", "stat"))
+}
+
+// room is how much a report may say of each thing: bytes, or a number.
+type room struct{ note, shape, sample, keys, key, parts, repairs, repair int }
+
+func (a *Artifact) report(extra ReportExtra, r room) string {
+	var out strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&out, format+"\n", args...) }
+	if extra.Note != "" {
+		line("%s", clip(extra.Note, r.note))
+	}
+	line("Result kept: %s (%s)", clip(a.Handle, 400), a.figures())
+	if a.Path != "" && a.Path != a.Handle {
+		line("path: %s", clip(a.Path, 400))
+	}
+	if a.Shape != "" && r.shape > 0 && a.Kind != kindBlob {
+		line("shape: %s", clip(a.Shape, r.shape))
+	}
+	if a.Sample != "" && r.sample > 0 {
+		line("first: %s", clip(a.Sample, r.sample))
+	}
+	if keys := a.keyList(r); keys != "" {
+		line("keys: %s", keys)
+	}
+	if len(a.Parts) > 1 && r.parts > 0 {
+		line("parts: %s", partsText(a.Parts, r.parts))
+	}
+	if len(extra.Repairs) > 0 && r.repairs > 0 {
+		line("repaired: %s", clipList(extra.Repairs, r.repairs, r.repair))
+	}
+	next := string(extra.Next)
+	if next == "" || len(next) > 600 || r.shape == 0 {
+		next = a.next()
+	}
+	out.WriteString("Next: " + next)
+	return out.String()
+}
+
+// keyList names the keys, unless the shape shows them all anyway.
+func (a *Artifact) keyList(r room) string {
+	if r.keys == 0 || len(a.Keys) == 0 {
+		return ""
+	}
+	shown := clip(a.Shape, r.shape)
+	for _, k := range a.Keys {
+		if !strings.Contains(shown, renderKey(k, maxKey)) {
+			return clipList(a.Keys, r.keys, r.key)
+		}
+	}
+	return ""
+}
+
+func (a *Artifact) figures() string {
+	figures := []string{a.Kind, fmt.Sprintf("%d bytes", a.Bytes)}
+	if a.Kind == kindBlob {
+		return strings.Join(append(figures, clip(a.MimeType, maxKey)), ", ")
+	}
+	mark := "~"
+	if a.TokensExact {
+		mark = ""
+	}
+	return strings.Join(append(figures, fmt.Sprintf("%d lines", a.Lines), fmt.Sprintf("%s%d tokens", mark, a.Tokens)), ", ")
+}
+
+func clipList(words []string, n, each int) string {
+	var out []string
+	for i, w := range words {
+		if i == n {
+			out = append(out, fmt.Sprintf("…+%d", len(words)-i))
+			break
+		}
+		out = append(out, clip(w, each))
+	}
+	return strings.Join(out, ", ")
+}
+
+// next is a complete call that fits the kind.
+func (a *Artifact) next() string {
+	switch a.Kind {
+	case kindBlob:
+		return fmt.Sprintf(`{"action":"call","tool":"TOOL","arguments":{"data":{"$from":%s,"as":"base64"}}}`, jsonText(a.Handle))
+	case kindRecords:
+		if a.field != "" {
+			return a.call("op", "read", "path", "#."+pathKey(a.field))
+		}
+		return a.call("op", "read", "path", "0")
+	case kindObject:
+		if a.table == "" {
+			break
+		}
+		path := a.table
+		if a.field != "" {
+			path += "." + pathKey(a.field)
+		}
+		return a.call("op", "read", "path", path)
+	case kindLog:
+		return a.call("op", "grep", "pattern", "error|warn|fail")
+	case kindText:
+		return a.call("op", "grep", "pattern", "WORD")
+	}
+	return a.call("op", "head", "lines", 20)
+}
+
+// call renders a readresult call with the given parameters, names and values by turns.
+func (a *Artifact) call(parameters ...any) string {
+	out := `{"action":"readresult","resultFile":` + jsonText(clip(a.Handle, 400))
+	for i := 0; i+1 < len(parameters); i += 2 {
+		out += fmt.Sprintf(",%q:%s", parameters[i], jsonText(parameters[i+1]))
+	}
+	return out + "}"
+}
+
+// jsonText is a value as JSON, without escapes that only HTML needs.
+func jsonText(v any) string {
+	var out strings.Builder
+	coder := json.NewEncoder(&out)
+	coder.SetEscapeHTML(false)
+	if err := coder.Encode(v); err != nil {
+		return `""`
+	}
+	return strings.TrimSuffix(out.String(), "\n")
+}

@@ -1,0 +1,171 @@
+package spill
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strconv"
+)
+
+// maxValue is how many bytes a value handed on whole, or a text taken apart in memory, may have.
+const maxValue = 64 << 20
+
+// view is a readable text or blob: a stored object, a file, or what a path has left of one.
+type view struct {
+	content
+	r     io.ReaderAt
+	about *about // nil: not looked at yet
+	close func()
+}
+
+// view opens a part of an artifact. Close it after use; until then the artifact is not removed.
+func (s *Shelf) view(ctx context.Context, a *Artifact, p Part) (*view, error) {
+	if a.foreign != nil {
+		return viewForeign(a)
+	}
+	if a.entry == nil {
+		return nil, fmt.Errorf("artifact %.40q is not from Find: %w", a.Handle, ErrNotFound)
+	}
+	if err := s.use(a.entry); err != nil {
+		return nil, err
+	}
+	v, err := s.viewEntry(ctx, a.entry, p)
+	if err != nil {
+		s.release(a.entry)
+		if errors.Is(err, fs.ErrNotExist) && !errors.Is(err, ErrNotFound) {
+			return nil, fmt.Errorf("%s: %w", a.Handle, ErrExpired) // its file is gone
+		}
+		return nil, err
+	}
+	blob := v.close
+	v.close = func() {
+		blob()
+		s.release(a.entry)
+	}
+	if p == Data {
+		v.about = &about{a.Kind, a.Shape, a.Sample, a.Keys, a.table, a.field}
+	}
+	return v, nil
+}
+
+func viewForeign(a *Artifact) (*view, error) {
+	f, info, err := openForeign(a.foreign.root, a.foreign.rel)
+	if err != nil {
+		return nil, err
+	}
+	if f.size != a.foreign.size || !info.ModTime().Equal(a.foreign.changed) {
+		_ = f.Close()
+		return nil, fmt.Errorf("file %.80q has changed; read it again: %w", a.foreign.rel, ErrExpired)
+	}
+	about := &about{a.Kind, a.Shape, a.Sample, a.Keys, a.table, a.field}
+	return &view{content: a.foreign.content, r: f, about: about, close: func() { _ = f.Close() }}, nil
+}
+
+func (s *Shelf) viewEntry(ctx context.Context, e *entry, p Part) (*view, error) {
+	c, err := s.contentOf(ctx, e, p)
+	if err != nil {
+		return nil, err
+	}
+	blob, err := s.store.Open(ctx, c.Name)
+	if err != nil {
+		return nil, err
+	}
+	return &view{content: c, r: blob, close: func() { _ = blob.Close() }}, nil
+}
+
+// contentOf returns the stored content of a part. Texts beside the data, and the raw result, are not kept
+// ready: they are taken out of the pieces when somebody first asks.
+func (s *Shelf) contentOf(ctx context.Context, e *entry, p Part) (content, error) {
+	e.making.Lock()
+	defer e.making.Unlock()
+	if c, ok := e.Contents[p]; ok {
+		return c, nil
+	}
+	if p != Raw && (p < 1 || int(p) > len(e.Blocks)) {
+		return content{}, fmt.Errorf("no part %s: %w", p, ErrNotFound)
+	}
+	d := &draft{ctx: ctx, shelf: s, entry: &entry{}}
+	d.entry.Artifact.ID = e.Artifact.ID
+	var c content
+	var err error
+	if p == Raw {
+		c, err = d.raw(e)
+	} else {
+		c, err = d.block(e, p)
+	}
+	if err != nil {
+		d.drop()
+		return content{}, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e.Contents[p] = c
+	e.objects = append(d.entry.objects, e.objects...)
+	e.bytes += d.reserved
+	return c, nil
+}
+
+func (d *draft) raw(e *entry) (c content, err error) {
+	c = content{Name: e.Artifact.ID + "-raw.json", JSON: true, MimeType: "application/json", Index: &lineIndex{}}
+	c.Size, err = d.object(c.Name, c.Index, func(w *bufio.Writer) error { return d.shelf.rebuild(d.ctx, e, w) })
+	return c, err
+}
+
+func (d *draft) block(e *entry, p Part) (content, error) {
+	spans := e.Blocks[p-1]
+	text := spans.Text[1] > spans.Text[0]
+	w := &window{span: span{spans.All[0], spans.All[1]}}
+	if text {
+		w.span = span{spans.Text[0], spans.Text[1]}
+	}
+	if err := d.shelf.rebuild(d.ctx, e, w); err != nil {
+		return content{}, err
+	}
+	data := payload{bytes: w.kept, json: true}
+	if text {
+		data.bytes = unquote(w.kept)
+		data.json = isJSON(data.bytes)
+	}
+	c, _, err := d.content(e.Artifact.ID+"-"+strconv.Itoa(int(p))+data.extension(), data)
+	return c, err
+}
+
+// viewOf makes a view of bytes in memory.
+func viewOf(data []byte, isJSON bool) *view {
+	x := &lineIndex{}
+	_, _ = x.Write(data) // an index takes all
+	c := content{JSON: isJSON, Size: int64(len(data)), MimeType: "text/plain", Index: x}
+	if isJSON {
+		c.MimeType = "application/json"
+	}
+	return &view{content: c, r: bytes.NewReader(data), close: func() {}}
+}
+
+// all reads the whole view, if it has at most limit bytes.
+func (v *view) all(limit int64) ([]byte, error) {
+	if v.Size > limit {
+		return nil, fmt.Errorf("%d bytes, at most %d are handled at once: %w", v.Size, limit, ErrTooLarge)
+	}
+	data := make([]byte, v.Size)
+	return data, readAt(v.r, data, 0)
+}
+
+// describe says what is in the view; of one too large for memory only its beginning is judged.
+func (v *view) describe() (about, error) {
+	if v.about != nil {
+		return *v.about, nil
+	}
+	size, whole := v.Size, v.JSON
+	if size > maxValue {
+		size, whole = blockSize, false
+	}
+	data := make([]byte, size)
+	if err := readAt(v.r, data, 0); err != nil {
+		return about{}, err
+	}
+	return describe(data, whole, v.Binary, v.MimeType), nil
+}
