@@ -160,3 +160,18 @@ func TestEnvironment(t *testing.T) {
 		}
 	})
 }
+
+// TestFuzzed sees to it that what parses foreign bytes is fuzzed: names, arguments, configuration, schemas, messages, read options.
+func TestFuzzed(t *testing.T) {
+	fuzzed := map[string]bool{}
+	walk(t, func(name string, body []byte) {
+		if strings.HasSuffix(name, "_test.go") && bytes.Contains(body, []byte("\nfunc Fuzz")) {
+			fuzzed[path.Dir(name)] = true
+		}
+	})
+	for _, room := range []string{"catalog", "cmd/internal/config", "dispatch", "dispatch/arguments", "dispatch/view", "downstream", "search", "serve", "spill"} {
+		if !fuzzed[room] {
+			t.Errorf("%s parses foreign bytes and has no fuzz target", room)
+		}
+	}
+}
