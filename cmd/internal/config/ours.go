@@ -1,0 +1,149 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// addToOurs adds servers to our own YAML file and returns it with the names they got there. A server
+// that is there already is not added again; a different one of the same name gets the client's name
+// as a suffix.
+func (m Move) addToOurs(moving []entry) ([]byte, []string, error) {
+	if notationOf(m.Config, m.Ours) != inYAML {
+		return nil, nil, fmt.Errorf("add servers to %s: only YAML files can be added to", m.Config)
+	}
+	doc, block, err := m.oursBlock()
+	if err != nil {
+		return nil, nil, err
+	}
+	var names []string
+	for _, e := range moving {
+		value := e.value.yaml()
+		name, there := placeFor(block, e.name, m.Client, value)
+		names = append(names, name)
+		if there {
+			continue
+		}
+		key := yamlText(name)
+		key.HeadComment = e.comment
+		block.Content = append(block.Content, key, value)
+	}
+	var out bytes.Buffer
+	d, err := yaml.NewDumper(&out, yaml.WithIndent(2), yaml.WithLineWidth(-1))
+	if err != nil {
+		return nil, nil, fmt.Errorf("write configuration: %w", err)
+	}
+	if err := errors.Join(d.Dump(doc), d.Close()); err != nil {
+		return nil, nil, fmt.Errorf("write configuration: %w", err)
+	}
+	anything := func(string) (string, bool) { return "1", true }
+	if _, err := Parse(filepath.Base(m.Config), out.Bytes(), anything); err != nil {
+		return nil, nil, fmt.Errorf("servers of %s do not fit our configuration: %w", m.Path, err)
+	}
+	return out.Bytes(), names, nil
+}
+
+// oursBlock returns our file as a document, and the mapping in it that holds the servers.
+func (m Move) oursBlock() (doc, block *yaml.Node, err error) {
+	doc = &yaml.Node{}
+	if len(bytes.TrimSpace(m.Ours)) == 0 {
+		block = &yaml.Node{Kind: yaml.MappingNode}
+		key := yamlText(serverBlocks[0])
+		key.HeadComment = "Servers behind proxy-dispatch, moved here from " + m.Path
+		return &yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{key, block}}, block, nil
+	}
+	if err := yaml.Load(m.Ours, doc); err != nil {
+		return nil, nil, fmt.Errorf("read %s: %w", m.Config, err)
+	}
+	root := doc
+	if doc.Kind == yaml.DocumentNode && len(doc.Content) == 1 {
+		root = doc.Content[0]
+	}
+	if root.Kind != yaml.MappingNode {
+		return nil, nil, fmt.Errorf("read %s: it is not a mapping", m.Config)
+	}
+	for i := 0; i+1 < len(root.Content); i += 2 {
+		if !slices.Contains(serverBlocks[:2], root.Content[i].Value) {
+			continue
+		}
+		block = root.Content[i+1]
+		if block.Kind != yaml.MappingNode {
+			*block = yaml.Node{Kind: yaml.MappingNode}
+		}
+		block.Style &^= yaml.FlowStyle
+		return doc, block, nil
+	}
+	block = &yaml.Node{Kind: yaml.MappingNode}
+	root.Content = append(root.Content, yamlText(serverBlocks[0]), block)
+	return doc, block, nil
+}
+
+// placeFor returns the name under which a server goes into block, and whether it is there already.
+func placeFor(block *yaml.Node, name, client string, value *yaml.Node) (string, bool) {
+	want, _ := yaml.Dump(value)
+	free := name
+	for n := 1; ; n++ {
+		taken := false
+		for i := 0; i+1 < len(block.Content); i += 2 {
+			if block.Content[i].Value != free {
+				continue
+			}
+			taken = true
+			if have, _ := yaml.Dump(block.Content[i+1]); bytes.Equal(have, want) {
+				return free, true
+			}
+		}
+		if !taken {
+			return free, false
+		}
+		if free = name + "-" + client; n > 1 {
+			free = fmt.Sprintf("%s-%s-%d", name, client, n)
+		}
+	}
+}
+
+// yaml writes a tree as YAML: entries in blocks, lists of scalars in a line.
+func (n *node) yaml() *yaml.Node {
+	switch n.kind {
+	case aMapping:
+		out := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
+		for _, m := range n.members {
+			out.Content = append(out.Content, yamlText(m.key), m.value.yaml())
+		}
+		return out
+	case aList:
+		out := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq", Style: yaml.FlowStyle}
+		for _, item := range n.items {
+			out.Content = append(out.Content, item.yaml())
+		}
+		return out
+	case aBool:
+		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!bool", Value: n.text}
+	case aNumber:
+		return &yaml.Node{Kind: yaml.ScalarNode, Value: n.text}
+	case aNull:
+		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null", Value: "null"}
+	}
+	return yamlText(n.text)
+}
+
+// plainComment takes the marks of a notation off a comment.
+func plainComment(text string, marks ...string) string {
+	var lines []string
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		for _, mark := range marks {
+			line = strings.TrimSpace(strings.TrimSuffix(strings.TrimPrefix(line, mark), mark))
+		}
+		if line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
