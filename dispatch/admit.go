@@ -12,7 +12,7 @@ import (
 const maxTimeout = 24 * time.Hour
 
 // admit checks what can be said of a call before anything is looked up.
-func admit(r CallRequest) error {
+func (d *Dispatcher) admit(r CallRequest) error {
 	switch {
 	case r.Tool == "":
 		return &Error{Code: BadRequest, Message: "tool is missing", Do: "Name it as connection/name; search finds one"}
@@ -24,7 +24,7 @@ func admit(r CallRequest) error {
 		}
 	}
 	if r.Read != nil {
-		return r.Read.check()
+		return d.checkRead(*r.Read)
 	}
 	return nil
 }

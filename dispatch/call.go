@@ -104,14 +104,20 @@ type performed struct {
 
 // perform is the way of a call up to the server and back.
 func (d *Dispatcher) perform(ctx context.Context, a Agent, r CallRequest) (*performed, error) {
-	if err := admit(r); err != nil {
+	if err := d.admit(r); err != nil {
 		return nil, withFate(err, NotSent)
+	}
+	if connection, uri, ok := d.cutConnection(r.Tool); ok && r.Type == catalog.Resource && r.Connection == "" {
+		r.Connection, r.Tool = connection, uri
 	}
 	entry, v, err := d.resolve(ctx, kindOf(string(r.Type)), r.Tool, r.Connection, waitOf(r))
 	if err != nil {
 		return nil, withFate(err, NotSent)
 	}
 	schema := d.schemaOf(entry)
+	if entry.Template && r.Tool != entry.Name { // the URI is whole: there is nothing to fill in
+		schema = nil
+	}
 	args, notes, err := d.bind(ctx, a, entry, schema, r)
 	if err != nil {
 		return nil, withFate(err, NotSent)

@@ -28,7 +28,7 @@ type DescribeAnswer struct {
 	Repairs []string    `json:"repairs,omitempty"`
 
 	detail bool
-	at     string // type below the asked path
+	path   string // shows only the type below it
 }
 
 // Described is everything about one entry.
@@ -92,11 +92,10 @@ func (d *Dispatcher) Describe(ctx context.Context, _ Agent, q DescribeRequest) (
 		a.Items = append(a.Items, d.described(v, e))
 	}
 	if q.Path != "" {
-		at, err := catalog.TypeAt(a.Items[0].InputSchema, q.Path)
-		if err != nil {
+		if _, err := catalog.TypeAt(a.Items[0].InputSchema, q.Path); err != nil {
 			return nil, &Error{Code: BadRequest, Message: fmt.Sprintf("path %q: %v", q.Path, err), Do: "Describe without path shows the whole type", Err: err}
 		}
-		a.at = at
+		a.path = q.Path
 	}
 	return a, nil
 }
@@ -106,8 +105,8 @@ func (d *Dispatcher) serverInfo(v *view.View, s *catalog.Server) *ServerInfo {
 }
 
 func (d *Dispatcher) described(v *view.View, e *catalog.Entry) Described {
-	it := Described{Connection: e.Server, Type: e.Kind, Name: e.Name, Title: e.Title, Description: e.Description, Signature: e.Signature(),
-		InputSchema: e.InputSchema, OutputSchema: e.OutputSchema, Annotations: e.Annotations, entry: e, state: d.state(e.Server)}
+	it := Described{Connection: e.Server, Type: e.Kind, Name: catalog.Clean(e.Name), Title: e.Title, Description: e.Description, Signature: e.Signature(),
+		InputSchema: catalog.Visible(e.InputSchema), OutputSchema: catalog.Visible(e.OutputSchema), Annotations: catalog.Visible(e.Annotations), entry: e, state: d.state(e.Server)}
 	if srv := v.Snapshot.Server(e.Server); srv != nil {
 		it.Alias = srv.Alias
 	}
@@ -154,7 +153,7 @@ func (a *DescribeAnswer) text() string {
 	for level := 0; ; level++ {
 		parts := make([]string, len(a.Items))
 		for i := range a.Items {
-			parts[i] = a.Items[i].text(level, a.at, a.detail)
+			parts[i] = a.Items[i].text(level, a.path, a.detail)
 		}
 		text := strings.Join(parts, "\n\n")
 		if roughTokens(text) <= describeBudget || level == 4 {
@@ -164,9 +163,9 @@ func (a *DescribeAnswer) text() string {
 }
 
 // text renders one entry; the higher the level, the shorter its parts.
-func (it *Described) text(level int, at string, detail bool) string {
+func (it *Described) text(level int, path string, detail bool) string {
 	words := [...]int{4000, 1500, 600, 240, 100}[level]
-	types := [...]int{1 << 20, 4000, 2000, 800, 200}[level]
+	types := [...]int{6000, 4000, 2000, 800, 200}[level]
 	var b strings.Builder
 	b.WriteString(it.Connection + "/" + it.Name)
 	if it.Title != "" && it.Title != it.Name {
@@ -181,10 +180,12 @@ func (it *Described) text(level int, at string, detail bool) string {
 	if it.Description != "" {
 		b.WriteString("\n" + clip(strings.TrimSpace(it.Description), words))
 	}
-	if at != "" {
-		return b.String() + "\n" + clipType(at, types)
+	if t, err := catalog.TypeWithin(it.InputSchema, path, types); err == nil {
+		b.WriteString("\narguments" + below(path) + ": " + t)
 	}
-	b.WriteString("\narguments: " + clipType(it.entry.Type(), types))
+	if path != "" {
+		return b.String()
+	}
 	if it.Example != nil {
 		fmt.Fprintf(&b, "\nexample: %s", clip(alias(it.call()), 600))
 	}
@@ -193,8 +194,8 @@ func (it *Described) text(level int, at string, detail bool) string {
 	}
 	switch {
 	case it.OutputSchema != nil:
-		if t, err := catalog.TypeAt(it.OutputSchema, ""); err == nil {
-			b.WriteString("\nreturns: " + clipType(t, types/2))
+		if t, err := catalog.TypeWithin(it.OutputSchema, "", types/2); err == nil {
+			b.WriteString("\nreturns: " + t)
 		}
 	case it.SeenResult != "":
 		b.WriteString("\nreturns (seen in an earlier call): " + clip(it.SeenResult, 400))
@@ -218,11 +219,11 @@ func (it *Described) call() json.RawMessage {
 	return o.Raw()
 }
 
-func clipType(t string, max int) string {
-	if len(t) <= max {
-		return t
+func below(path string) string {
+	if path == "" {
+		return ""
 	}
-	return clip(t, max) + " (cut: use path)"
+	return " at " + path
 }
 
 func annotationsLine(raw json.RawMessage) string {

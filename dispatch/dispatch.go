@@ -45,8 +45,6 @@ type Options struct {
 	Threshold int
 	// MediaThreshold is the most bytes of one inline image or audio; 0 means 1 MiB.
 	MediaThreshold int64
-	// ReadCeiling is the most bytes readresult shows when maxBytes asks for more; 0 means 1 MiB.
-	ReadCeiling int
 	// SearchBudget is the most tokens of a search answer; 0 means 1,000.
 	SearchBudget int
 	// MaxInput is the most bytes of one input; 0 means 64 MiB.
@@ -95,9 +93,6 @@ func withDefaults(o Options) Options {
 	}
 	if o.MediaThreshold == 0 {
 		o.MediaThreshold = 1 << 20
-	}
-	if o.ReadCeiling == 0 {
-		o.ReadCeiling = 1 << 20
 	}
 	if o.SearchBudget == 0 {
 		o.SearchBudget = 1000

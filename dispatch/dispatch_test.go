@@ -40,6 +40,7 @@ func TestHandle(t *testing.T) {
 		{name: "resource", in: `{"action":"call","type":"resource","tool":"mem://note"}`, sent: 1},
 		{name: "resource by template", in: `{"action":"call","type":"resource","tool":"mem://user/ann"}`, sent: 1},
 		{name: "template expanded", in: `{"action":"call","type":"resource","tool":"mem://user/{name}","arguments":{"name":"ann"}}`, sent: 1},
+		{name: "resource with its connection", in: `{"action":"call","type":"resource","tool":"c1/mem://user/ann"}`, sent: 1},
 		{name: "prompt", in: `{"action":"call","type":"prompt","tool":"greet","arguments":{"who":"Bo"}}`, want: []string{"[user]\nHi Bo", "[assistant]\nHello"}, sent: 1},
 		{name: "search", in: `{"action":"search","query":"say a message"}`, want: []string{"main/echo(message: string, times?: ", "— Says a message back. [read-only]", "not asked: broken (failing: exit status 1)"}, not: []string{"Then more"}},
 		{name: "search hides what is denied", in: `{"action":"search","query":"wipe all"}`, not: []string{"secret_wipe"}},

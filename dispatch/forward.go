@@ -23,7 +23,7 @@ type Request struct {
 
 // Forwarder carries requests to servers. Implementations are safe for concurrent use.
 type Forwarder interface {
-	// Forward sends one request and returns the raw result object. It waits for a server that is
+	// Forward sends one request and returns the raw result, which is valid JSON. It waits for a server that is
 	// starting, starts one that is asleep, and follows ctx's cancellation. It fails with
 	// *ForwardError, or with *ServerError when the server itself answered with an error.
 	Forward(ctx context.Context, r Request) (json.RawMessage, error)

@@ -3,6 +3,7 @@ package dispatch
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -109,6 +110,7 @@ func newHouse(t testing.TB, change func(*Options)) (*Dispatcher, *house) {
 	for i, name := range []string{"main", "other", "broken"} {
 		h.snap.Servers = append(h.snap.Servers, &catalog.Server{Name: name, Alias: fmt.Sprintf("c%d", i+1), Known: name != "broken"})
 	}
+	h.snap.Servers[2].Err = errors.New("exit status 1")
 	add := func(server string, kind catalog.Kind, template bool, raw string) {
 		e, err := catalog.NewEntry(server, kind, template, json.RawMessage(raw))
 		if err != nil {

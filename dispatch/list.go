@@ -128,12 +128,12 @@ func matching(entries []*catalog.Entry, query string) []*catalog.Entry {
 func listed(entries []*catalog.Entry, q ListRequest) []Listed {
 	out := make([]Listed, len(entries))
 	for i, e := range entries {
-		out[i] = Listed{Name: e.Name, Description: firstSentence(e.Description), entry: e}
+		out[i] = Listed{Name: catalog.Clean(e.Name), Description: firstSentence(e.Description), entry: e}
 		if q.Schemas {
-			out[i].InputSchema, out[i].Description = e.InputSchema, e.Description
+			out[i].InputSchema, out[i].Description = catalog.Visible(e.InputSchema), e.Description
 		}
 		if q.Annotations {
-			out[i].Annotations = e.Annotations
+			out[i].Annotations = catalog.Visible(e.Annotations)
 		}
 	}
 	return out
@@ -240,9 +240,6 @@ func (l Listed) line(level int) string {
 	if l.InputSchema != nil && level == 0 {
 		return l.Name + " — " + clip(oneLine(l.Description), 400) + "\n    " + oneLine(alias(l.InputSchema))
 	}
-	f := Found{Tool: l.Name, Type: l.entry.Kind, Description: firstSentence(l.Description), hint: hintOf(l.entry)}
-	if level < 2 {
-		f.Signature = l.entry.Signature()
-	}
-	return strings.TrimPrefix(f.line([...]int{1, 2, 3, 4}[level]), "/")
+	f := Found{Tool: l.Name, Type: l.entry.Kind, Description: firstSentence(l.Description), entry: l.entry}
+	return strings.TrimPrefix(f.line(level+1), "/")
 }

@@ -72,8 +72,8 @@ func readRequest(r *request) ReadRequest {
 	return ReadRequest{Files: r.ResultFile, Query: q, ToFile: r.ResultToFile}
 }
 
-// check refuses a bad op or expression before anything is read or called.
-func (r *ReadRequest) check() error {
+// checkRead refuses a bad op or expression before anything is read or called.
+func (d *Dispatcher) checkRead(r ReadRequest) error {
 	if slices.Contains(laterOps, r.Query.Op) {
 		return notYet(fmt.Sprintf("op %q", r.Query.Op), "Ops: "+strings.Join(Ops, ", "))
 	}
@@ -81,7 +81,7 @@ func (r *ReadRequest) check() error {
 		return &Error{Code: BadRequest, Message: fmt.Sprintf("there is no op %q", r.Query.Op), Do: "Ops: " + strings.Join(Ops, ", "),
 			Suggestions: arguments.Nearest(r.Query.Op, Ops, 2)}
 	}
-	if err := r.Query.Check(); err != nil {
+	if err := d.o.Shelf.Check(r.Query); err != nil {
 		return shelfError("", err)
 	}
 	return nil
@@ -95,7 +95,7 @@ func (d *Dispatcher) ReadResult(ctx context.Context, a Agent, r ReadRequest) (*R
 	case len(r.Files) > 1:
 		return nil, notYet("reading several results at once", "Read them one by one")
 	}
-	if err := r.check(); err != nil {
+	if err := d.checkRead(r); err != nil {
 		return nil, err
 	}
 	art, part, err := d.o.Shelf.Find(ctx, owner(a), r.Files[0])
@@ -116,9 +116,6 @@ func (d *Dispatcher) ReadResult(ctx context.Context, a Agent, r ReadRequest) (*R
 func (d *Dispatcher) read(ctx context.Context, a Agent, art *spill.Artifact, part spill.Part, r ReadRequest) (*ReadAnswer, error) {
 	q := r.Query
 	q.Budget = d.Budget(a.Client)
-	if q.MaxBytes > q.Budget {
-		q.Budget = min(q.MaxBytes, d.o.ReadCeiling)
-	}
 	got, err := d.o.Shelf.Read(ctx, art, part, q)
 	if err != nil {
 		return nil, err

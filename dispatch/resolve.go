@@ -25,10 +25,10 @@ func (d *Dispatcher) resolve(ctx context.Context, kind catalog.Kind, name, conne
 	}
 	v := d.view()
 	e, err := find(v, kind, name, server)
-	if errors.Is(err, view.ErrUnknown) && d.anyUnknown(v, server, name) {
+	if errors.Is(err, view.ErrUnknown) {
 		wctx, cancel := context.WithTimeout(ctx, wait)
 		defer cancel()
-		v, e, err = d.await(wctx, kind, name, server)
+		v, e, err = d.lookAgain(wctx, v, kind, name, server)
 	}
 	if err != nil {
 		return nil, v, d.unresolved(v, kind, name, server, err)
@@ -36,33 +36,46 @@ func (d *Dispatcher) resolve(ctx context.Context, kind catalog.Kind, name, conne
 	return e, v, nil
 }
 
-// anyUnknown reports whether a connection that might have the name has not been heard of yet.
-func (d *Dispatcher) anyUnknown(v *view.View, server, name string) bool {
+// lookAgain asks the connections that nobody has heard of for a name: the one that the agent named,
+// even if it has failed before, or all that are still starting, until the name is found.
+func (d *Dispatcher) lookAgain(ctx context.Context, v *view.View, kind catalog.Kind, name, server string) (*view.View, *catalog.Entry, error) {
 	if server == "" {
 		server = v.Connection(name)
 	}
-	for _, s := range v.Snapshot.Servers {
-		if !s.Known && s.Err == nil && (server == "" || s.Name == server) {
-			if state, _ := d.o.Forwarder.State(s.Name); state != "disabled" {
-				return true
+	if srv := v.Snapshot.Server(server); server != "" && srv != nil {
+		if !srv.Known {
+			if err := d.o.Catalog.Refresh(ctx, srv.Name); err != nil {
+				d.o.Log.Debug("refresh", "server", srv.Name, "error", err) // stands in the snapshot
 			}
+			v = d.view()
 		}
+		e, err := find(v, kind, name, srv.Name)
+		return v, e, err
 	}
-	return false
-}
-
-// await looks again while servers answer, until the name is found, all have answered or ctx ends.
-func (d *Dispatcher) await(ctx context.Context, kind catalog.Kind, name, server string) (*view.View, *catalog.Entry, error) {
 	for {
+		e, err := find(v, kind, name, "")
+		if err == nil || ctx.Err() != nil || !errors.Is(err, view.ErrUnknown) || !d.anyStarting(v) {
+			return v, e, err
+		}
 		pause, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
 		d.o.Catalog.Wait(pause)
+		settled := pause.Err() == nil
 		cancel()
-		v := d.view()
-		e, err := find(v, kind, name, server)
-		if err == nil || ctx.Err() != nil || !errors.Is(err, view.ErrUnknown) || !d.anyUnknown(v, server, name) {
+		if v = d.view(); settled {
+			e, err = find(v, kind, name, "")
 			return v, e, err
 		}
 	}
+}
+
+// anyStarting reports whether a connection has neither been heard of nor failed.
+func (d *Dispatcher) anyStarting(v *view.View) bool {
+	for _, s := range v.Snapshot.Servers {
+		if state, _ := d.o.Forwarder.State(s.Name); !s.Known && s.Err == nil && state != "disabled" {
+			return true
+		}
+	}
+	return false
 }
 
 // find resolves a name in a view; a resource may also be one that a template describes.
@@ -77,6 +90,15 @@ func find(v *view.View, kind catalog.Kind, name, server string) (*catalog.Entry,
 		}
 	}
 	return nil, err
+}
+
+// cutConnection splits `connection/uri`; ok is false where the part before the slash is no connection.
+func (d *Dispatcher) cutConnection(name string) (connection, uri string, ok bool) {
+	before, after, found := strings.Cut(name, "/")
+	if !found || after == "" || d.o.Catalog.Snapshot().Server(before) == nil {
+		return "", "", false
+	}
+	return before, after, true
 }
 
 // unresolved turns a failure to resolve into words an agent can act on.

@@ -38,9 +38,6 @@ func (b block) isMedia() bool { return b.kind == "image" || b.kind == "audio" }
 
 // readResult looks at a raw result. The error says why it is not one.
 func readResult(raw json.RawMessage) (*result, error) {
-	if !gjson.Valid(alias(raw)) {
-		return nil, &Error{Code: Internal, Message: "the server's result is not valid JSON"}
-	}
 	top := gjson.Parse(alias(raw))
 	if !top.IsObject() {
 		return nil, &Error{Code: Internal, Message: "the server's result is not an object"}

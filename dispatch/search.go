@@ -5,13 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"sync"
-
-	"github.com/tidwall/gjson"
 
 	"github.com/proxy-dispatch/proxy-dispatch/catalog"
 	"github.com/proxy-dispatch/proxy-dispatch/dispatch/view"
-	"github.com/proxy-dispatch/proxy-dispatch/search"
 )
 
 // SearchRequest asks for what fits a description.
@@ -53,7 +49,7 @@ type Found struct {
 	State         string          `json:"state"`
 	InputSchema   json.RawMessage `json:"inputSchema,omitempty"`
 
-	hint string
+	entry *catalog.Entry
 }
 
 const defaultHits = 10
@@ -118,8 +114,8 @@ func page[T any](all []T, offset, limit int) []T {
 
 func (d *Dispatcher) found(v *view.View, h rankedEntry, schemas bool) Found {
 	e := h.entry
-	f := Found{Connection: e.Server, Tool: e.Name, Type: e.Kind, Description: firstSentence(e.Description), Signature: e.Signature(),
-		Score: h.score, MatchedFields: h.fields, State: d.state(e.Server), hint: hintOf(e)}
+	f := Found{Connection: e.Server, Tool: catalog.Clean(e.Name), Type: e.Kind, Description: firstSentence(e.Description), Signature: e.Signature(),
+		Score: h.score, MatchedFields: h.fields, State: d.state(e.Server), entry: e}
 	if f.MatchedFields == nil {
 		f.MatchedFields = []string{}
 	}
@@ -127,188 +123,9 @@ func (d *Dispatcher) found(v *view.View, h rankedEntry, schemas bool) Found {
 		f.Alias = srv.Alias
 	}
 	if schemas {
-		f.InputSchema = e.InputSchema
+		f.InputSchema = catalog.Visible(e.InputSchema)
 	}
 	return f
-}
-
-// indexed is a search index with the entries its documents stand for.
-type indexed struct {
-	view    *view.View
-	entries map[string]*catalog.Entry
-	mu      sync.RWMutex // read while searching, written to close
-	ix      *search.Index
-}
-
-func (x *indexed) close() error {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	err := x.ix.Close()
-	x.ix = nil
-	return err
-}
-
-type rankedEntry struct {
-	entry  *catalog.Entry
-	score  float64
-	fields []string
-}
-
-type ranking struct {
-	hits      []rankedEntry
-	total     int
-	confident bool
-	near      []string
-}
-
-// rank ranks the entries for each intent of the query and takes turns between the intents.
-func (d *Dispatcher) rank(ctx context.Context, v *view.View, query string, keep func(*catalog.Entry) bool) (ranking, error) {
-	var per []ranking
-	for intent := range strings.SplitSeq(query, ";") {
-		if strings.TrimSpace(intent) == "" {
-			continue
-		}
-		r, err := d.rankOne(ctx, v, intent, keep)
-		if err != nil {
-			return ranking{}, err
-		}
-		per = append(per, r)
-	}
-	if len(per) == 1 {
-		return per[0], nil
-	}
-	return interleave(per), nil
-}
-
-func interleave(per []ranking) ranking {
-	var out ranking
-	seen := map[catalog.Ref]bool{}
-	for turn, more := 0, true; more; turn++ {
-		more = false
-		for _, r := range per {
-			if turn >= len(r.hits) {
-				continue
-			}
-			more = true
-			if h := r.hits[turn]; !seen[h.entry.Ref] {
-				seen[h.entry.Ref] = true
-				out.hits = append(out.hits, h)
-			}
-		}
-	}
-	out.total = len(out.hits)
-	for _, r := range per {
-		out.total = max(out.total, r.total)
-		out.confident = out.confident || r.confident
-		out.near = append(out.near, r.near...)
-	}
-	return out
-}
-
-func (d *Dispatcher) rankOne(ctx context.Context, v *view.View, query string, keep func(*catalog.Entry) bool) (ranking, error) {
-	x, err := d.indexOf(v)
-	if err != nil {
-		return ranking{}, err
-	}
-	defer x.mu.RUnlock()
-	res, err := x.ix.Search(ctx, search.Query{Text: query, Keep: func(id string) bool { return keep(x.entries[id]) }})
-	if err != nil {
-		return ranking{}, &Error{Code: Internal, Message: "search: " + err.Error(), Err: err}
-	}
-	r := ranking{total: res.Total, confident: res.Confident, near: res.Near}
-	for _, h := range res.Hits {
-		r.hits = append(r.hits, rankedEntry{entry: x.entries[h.ID], score: h.Score, fields: h.Fields})
-	}
-	return r, nil
-}
-
-// indexOf returns the index of a view, built at its first search, locked for reading.
-func (d *Dispatcher) indexOf(v *view.View) (*indexed, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.index != nil && d.index.view == v {
-		d.index.mu.RLock()
-		return d.index, nil
-	}
-	x := &indexed{view: v, entries: map[string]*catalog.Entry{}}
-	var docs []search.Doc
-	for _, kind := range []catalog.Kind{catalog.Tool, catalog.Resource, catalog.Prompt} {
-		for _, e := range v.Entries("", kind) {
-			doc := d.document(v, e)
-			if x.entries[doc.ID] == nil {
-				x.entries[doc.ID] = e
-				docs = append(docs, doc)
-			}
-		}
-	}
-	ix, err := search.Build(docs)
-	if err != nil {
-		return nil, &Error{Code: Internal, Message: "build the search index: " + err.Error(), Err: err}
-	}
-	x.ix = ix
-	old := d.index
-	d.index = x
-	x.mu.RLock()
-	if old != nil { // waits for the searches that still use it, which take milliseconds
-		if err := old.close(); err != nil {
-			d.o.Log.Warn("close the old search index", "error", err)
-		}
-	}
-	return x, nil
-}
-
-// document is what search knows of an entry.
-func (d *Dispatcher) document(v *view.View, e *catalog.Entry) search.Doc {
-	doc := search.Doc{ID: string(e.Kind) + " " + e.Server + " " + e.Name, Kind: string(e.Kind), Server: e.Server,
-		Name: e.Name, Title: e.Title, Description: e.Description, Keywords: d.o.Keywords[e.Server]}
-	if srv := v.Snapshot.Server(e.Server); srv != nil && srv.Description != "" {
-		doc.Keywords = append(append([]string(nil), doc.Keywords...), srv.Description)
-	}
-	if h := hintOf(e); h != "" {
-		doc.Hints = []string{h}
-	}
-	gjson.Get(alias(e.InputSchema), "properties").ForEach(func(k, p gjson.Result) bool {
-		param := search.Param{Name: k.String(), Description: p.Get("description").String()}
-		for _, x := range p.Get("enum").Array() {
-			param.Enum = append(param.Enum, x.String())
-		}
-		doc.Params = append(doc.Params, param)
-		return len(doc.Params) < 200
-	})
-	return doc
-}
-
-// hintOf says in a word what a tool declares about its effects.
-func hintOf(e *catalog.Entry) string {
-	switch {
-	case e.ReadOnly != nil && *e.ReadOnly:
-		return "read-only"
-	case e.Destructive != nil && *e.Destructive:
-		return "destructive"
-	}
-	return ""
-}
-
-// firstSentence returns the first sentence of a description, on one line.
-func firstSentence(s string) string {
-	para, _, _ := strings.Cut(strings.TrimSpace(s), "\n\n")
-	line := oneLine(para)
-	for i := 0; i+1 < len(line); i++ {
-		if (line[i] == '.' || line[i] == '!' || line[i] == '?') && line[i+1] == ' ' && !abbreviation(line[:i]) {
-			return line[:i+1]
-		}
-	}
-	return line
-}
-
-// abbreviation reports whether a full stop after s ends a short form rather than a sentence.
-func abbreviation(s string) bool {
-	for _, short := range []string{"e.g", "i.e", "etc", "vs", "cf", "approx"} {
-		if strings.HasSuffix(s, short) {
-			return true
-		}
-	}
-	return false
 }
 
 func (a *SearchAnswer) render(r *request, _ int) json.RawMessage {
@@ -383,13 +200,13 @@ func (f Found) line(level int) string {
 	words := [...]int{240, 160, 90, 50, 0}[level]
 	l := f.Connection + "/" + f.Tool
 	if sig > 0 && f.Type != catalog.Resource {
-		l += "(" + clip(f.Signature, sig) + ")"
+		l += "(" + f.entry.SignatureWithin(sig) + ")"
 	}
 	if words > 0 && f.Description != "" {
 		l += " — " + clip(f.Description, words)
 	}
-	if f.hint != "" {
-		l += " [" + f.hint + "]"
+	if h := hintOf(f.entry); h != "" {
+		l += " [" + h + "]"
 	}
 	if state, _, _ := strings.Cut(f.State, ":"); state != "ready" && state != "asleep" {
 		l += " [" + clip(f.State, 60) + "]"
@@ -398,29 +215,4 @@ func (f Found) line(level int) string {
 		l += "\n  " + oneLine(alias(f.InputSchema))
 	}
 	return l
-}
-
-// shrink renders n lines within a token budget: details shrink for all lines before lines drop. It
-// says what was cut.
-func shrink(n, budget int, line func(i, level int) string) (lines []string, cut string) {
-	const levels = 5
-	for level := range levels {
-		lines = lines[:0]
-		used := 0
-		for i := range n {
-			l := line(i, level)
-			used += roughTokens(l) + 1
-			if used > budget {
-				break
-			}
-			lines = append(lines, l)
-		}
-		if len(lines) == n {
-			if level > 0 {
-				cut = "details shortened; describe shows them whole"
-			}
-			return lines, cut
-		}
-	}
-	return lines, fmt.Sprintf("%d more left out for space", n-len(lines))
 }

@@ -89,9 +89,6 @@ func received(e *catalog.Entry, raw json.RawMessage) (*result, error) {
 
 // resourceBlocks puts each content of a resources/read result into an embedded resource block.
 func resourceBlocks(raw json.RawMessage) json.RawMessage {
-	if !gjson.Valid(alias(raw)) {
-		return raw
-	}
 	var blocks []json.RawMessage
 	gjson.Get(alias(raw), "contents").ForEach(func(_, c gjson.Result) bool {
 		blocks = append(blocks, arguments.Object{{Key: "type", Value: json.RawMessage(`"resource"`)}, {Key: "resource", Value: json.RawMessage(c.Raw)}}.Raw())
@@ -103,9 +100,6 @@ func resourceBlocks(raw json.RawMessage) json.RawMessage {
 // promptBlocks makes the content blocks of a prompt's messages, unchanged and in order; a line before
 // each tells its role when there is more than one message or one that is not the user's.
 func promptBlocks(raw json.RawMessage) json.RawMessage {
-	if !gjson.Valid(alias(raw)) {
-		return raw
-	}
 	messages := gjson.Get(alias(raw), "messages").Array()
 	var blocks []json.RawMessage
 	for _, m := range messages {

@@ -64,5 +64,3 @@ func unknownConnection(s *catalog.Snapshot, name string) *Error {
 	return &Error{Code: NotFound, Message: fmt.Sprintf("there is no connection %q", name),
 		Do: "Connections: " + clip(strings.Join(names, ", "), 200), Suggestions: arguments.Nearest(name, names, 3)}
 }
-
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -2,6 +2,8 @@ package dispatch
 
 import (
 	"encoding/json"
+	"fmt"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -68,3 +70,53 @@ func roughTokens(s string) int {
 	}
 	return n
 }
+
+// firstSentence returns the first sentence of a description, on one line.
+func firstSentence(s string) string {
+	para, _, _ := strings.Cut(strings.TrimSpace(s), "\n\n")
+	line := oneLine(para)
+	for i := 0; i+1 < len(line); i++ {
+		if (line[i] == '.' || line[i] == '!' || line[i] == '?') && line[i+1] == ' ' && !abbreviation(line[:i]) {
+			return line[:i+1]
+		}
+	}
+	return line
+}
+
+// abbreviation reports whether a full stop after s ends a short form rather than a sentence.
+func abbreviation(s string) bool {
+	for _, short := range []string{"e.g", "i.e", "etc", "vs", "cf", "approx"} {
+		if strings.HasSuffix(s, short) {
+			return true
+		}
+	}
+	return false
+}
+
+// shrink renders n lines within a token budget: details shrink for all lines before lines drop. It
+// says what was cut.
+func shrink(n, budget int, line func(i, level int) string) (lines []string, cut string) {
+	const levels = 5
+	for level := range levels {
+		lines = lines[:0]
+		used := 0
+		for i := range n {
+			l := line(i, level)
+			used += roughTokens(l) + 1
+			if used > budget {
+				break
+			}
+			lines = append(lines, l)
+		}
+		if len(lines) == n {
+			if level > 0 {
+				cut = "details shortened; describe shows them whole"
+			}
+			return lines, cut
+		}
+	}
+	return lines, fmt.Sprintf("%d more left out for space", n-len(lines))
+}
+
+// oneLine puts a text on one line.
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -1,0 +1,163 @@
+package dispatch
+
+import (
+	"context"
+	"strings"
+	"sync"
+
+	"github.com/proxy-dispatch/proxy-dispatch/catalog"
+	"github.com/proxy-dispatch/proxy-dispatch/dispatch/view"
+	"github.com/proxy-dispatch/proxy-dispatch/search"
+)
+
+// indexed is a search index with the entries its documents stand for.
+type indexed struct {
+	hash    string // of the snapshot
+	entries map[string]*catalog.Entry
+	mu      sync.RWMutex // read while searching, written to close
+	ix      *search.Index
+}
+
+func (x *indexed) close() error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	err := x.ix.Close()
+	x.ix = nil
+	return err
+}
+
+type rankedEntry struct {
+	entry  *catalog.Entry
+	score  float64
+	fields []string
+}
+
+type ranking struct {
+	hits      []rankedEntry
+	total     int
+	confident bool
+	near      []string
+}
+
+// rank ranks the entries for each intent of the query and takes turns between the intents.
+func (d *Dispatcher) rank(ctx context.Context, v *view.View, query string, keep func(*catalog.Entry) bool) (ranking, error) {
+	var per []ranking
+	for intent := range strings.SplitSeq(query, ";") {
+		if strings.TrimSpace(intent) == "" {
+			continue
+		}
+		r, err := d.rankOne(ctx, v, intent, keep)
+		if err != nil {
+			return ranking{}, err
+		}
+		per = append(per, r)
+	}
+	if len(per) == 1 {
+		return per[0], nil
+	}
+	return interleave(per), nil
+}
+
+func interleave(per []ranking) ranking {
+	var out ranking
+	seen := map[catalog.Ref]bool{}
+	for turn, more := 0, true; more; turn++ {
+		more = false
+		for _, r := range per {
+			if turn >= len(r.hits) {
+				continue
+			}
+			more = true
+			if h := r.hits[turn]; !seen[h.entry.Ref] {
+				seen[h.entry.Ref] = true
+				out.hits = append(out.hits, h)
+			}
+		}
+	}
+	out.total = len(out.hits)
+	for _, r := range per {
+		out.total = max(out.total, r.total)
+		out.confident = out.confident || r.confident
+		out.near = append(out.near, r.near...)
+	}
+	return out
+}
+
+func (d *Dispatcher) rankOne(ctx context.Context, v *view.View, query string, keep func(*catalog.Entry) bool) (ranking, error) {
+	x, err := d.indexOf(v)
+	if err != nil {
+		return ranking{}, err
+	}
+	defer x.mu.RUnlock()
+	res, err := x.ix.Search(ctx, search.Query{Text: query, Keep: func(id string) bool { return keep(x.entries[id]) }})
+	if err != nil {
+		return ranking{}, &Error{Code: Internal, Message: "search: " + err.Error(), Err: err}
+	}
+	r := ranking{total: res.Total, confident: res.Confident, near: res.Near}
+	for _, h := range res.Hits {
+		r.hits = append(r.hits, rankedEntry{entry: x.entries[h.ID], score: h.Score, fields: h.Fields})
+	}
+	return r, nil
+}
+
+// indexOf returns the index of a view, built at its first search, locked for reading.
+func (d *Dispatcher) indexOf(v *view.View) (*indexed, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.index != nil && d.index.hash == v.Snapshot.Hash {
+		d.index.mu.RLock()
+		return d.index, nil
+	}
+	x := &indexed{hash: v.Snapshot.Hash, entries: map[string]*catalog.Entry{}}
+	var docs []search.Doc
+	for _, kind := range []catalog.Kind{catalog.Tool, catalog.Resource, catalog.Prompt} {
+		for _, e := range v.Entries("", kind) {
+			doc := d.document(v, e)
+			if x.entries[doc.ID] == nil {
+				x.entries[doc.ID] = e
+				docs = append(docs, doc)
+			}
+		}
+	}
+	ix, err := search.Build(docs)
+	if err != nil {
+		return nil, &Error{Code: Internal, Message: "build the search index: " + err.Error(), Err: err}
+	}
+	x.ix = ix
+	old := d.index
+	d.index = x
+	x.mu.RLock()
+	if old != nil { // waits for the searches that still use it, which take milliseconds
+		if err := old.close(); err != nil {
+			d.o.Log.Warn("close the old search index", "error", err)
+		}
+	}
+	return x, nil
+}
+
+// document is what search knows of an entry.
+func (d *Dispatcher) document(v *view.View, e *catalog.Entry) search.Doc {
+	doc := search.Doc{ID: string(e.Kind) + " " + e.Server + " " + e.Name, Kind: string(e.Kind), Server: e.Server,
+		Name: e.Name, Title: e.Title, Description: e.Description, Keywords: d.o.Keywords[e.Server]}
+	if srv := v.Snapshot.Server(e.Server); srv != nil && srv.Description != "" {
+		doc.Keywords = append(append([]string(nil), doc.Keywords...), srv.Description)
+	}
+	if h := hintOf(e); h != "" {
+		doc.Hints = []string{h}
+	}
+	for _, p := range e.Params() {
+		doc.Params = append(doc.Params, search.Param{Name: p.Name, Description: p.Description, Enum: p.Enum})
+	}
+	return doc
+}
+
+// hintOf says in a word what a tool declares about its effects.
+func hintOf(e *catalog.Entry) string {
+	switch {
+	case e.ReadOnly != nil && *e.ReadOnly:
+		return "read-only"
+	case e.Destructive != nil && *e.Destructive:
+		return "destructive"
+	}
+	return ""
+}
