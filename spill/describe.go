@@ -24,6 +24,7 @@ const (
 type about struct {
 	kind, shape, sample string
 	keys                []string
+	rows                int // elements of a list
 	table, field        string
 }
 
@@ -43,7 +44,7 @@ func describe(data []byte, isJSON, binary bool, mimeType string) about {
 	}
 	i := skipSpace(data, 0)
 	root := newShape(data, i)
-	a := about{kind: kindText, shape: root.String(), sample: sampleOf(data, i)}
+	a := about{kind: kindText, shape: root.String(), sample: sampleOf(data, i), rows: root.max}
 	switch data[i] {
 	case '{':
 		a.kind = kindObject

@@ -303,7 +303,7 @@ func (g *search) group(h hit, i, written int) (string, int, error) {
 
 // around shows a line clipped so that the match is in it.
 func (g *search) around(line textLine, match int64) (string, error) {
-	if end, _ := runes(line.head, maxShownLine); match < int64(end) && (line.size == int64(end) || match < int64(end)*2/3) {
+	if end := runes(line.head, maxShownLine); match < int64(end) && (line.size == int64(end) || match < int64(end)*2/3) {
 		return shown(line), nil
 	}
 	const before, most = 400, 1600 // bytes read on both sides of the match
@@ -316,8 +316,8 @@ func (g *search) around(line textLine, match int64) (string, error) {
 	for n := 0; n < maxShownLine/3 && start > 0; n++ {
 		start = startOfRune(buf, start-1)
 	}
-	length, _ := runes(buf[start:], maxShownLine)
-	text := valid(buf[start:start+length], 0)
+	length := runes(buf[start:], maxShownLine)
+	text := valid(buf[start : start+length])
 	if skipped := from + int64(start); skipped > 0 {
 		text = fmt.Sprintf("[%d bytes]…%s", skipped, text)
 	}

@@ -77,6 +77,7 @@ func (s *Shelf) loadEntry(ctx context.Context, id string, o Info, sizes map[stri
 		}
 	}
 	e.objects = append(e.objects, o.Name)
+	s.locate(&e.manifest)
 	e.bytes += o.Size
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -86,6 +87,24 @@ func (s *Shelf) loadEntry(ctx context.Context, id string, o Info, sizes map[stri
 		s.files += len(e.objects)
 	}
 	return nil
+}
+
+// locate sets the paths to where the objects are now.
+func (s *Shelf) locate(m *manifest) {
+	path := func(name string) string {
+		if s.local == nil {
+			return ""
+		}
+		return s.local.Path(name)
+	}
+	m.Artifact.Path = path(m.Contents[Data].Name)
+	for i := range m.Artifact.Parts {
+		p := &m.Artifact.Parts[i]
+		p.Path = ""
+		if c, ok := m.Contents[Part(p.N)]; ok {
+			p.Path = path(c.Name)
+		}
+	}
 }
 
 // check refuses a manifest that names objects which are not its own.

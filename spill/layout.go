@@ -197,6 +197,34 @@ func (s *stripper) Write(p []byte) (int, error) {
 	return len(p), err
 }
 
+// sameJSON tells whether two JSON texts differ in nothing but white space between tokens, and whether the
+// first has none of it.
+func sameJSON(a, b []byte) (same, compact bool) {
+	compact = true
+	for i, j := 0, 0; ; {
+		if i < len(a) && isSpace(a[i]) {
+			compact = false
+			i = skipSpace(a, i)
+		}
+		j = skipSpace(b, j)
+		if i == len(a) || j == len(b) {
+			return i == len(a) && j == len(b), compact
+		}
+		if a[i] != b[j] {
+			return false, compact
+		}
+		if a[i] != '"' {
+			i, j = i+1, j+1
+			continue
+		}
+		next, other := skipString(a, i), skipString(b, j)
+		if !bytes.Equal(a[i:next], b[j:other]) {
+			return false, compact
+		}
+		i, j = next, other
+	}
+}
+
 // compacted returns b without the white space between its tokens.
 func compacted(b []byte) []byte {
 	var out bytes.Buffer

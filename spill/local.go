@@ -172,7 +172,7 @@ func openRegular(root *os.Root, name string, links bool) (Blob, error) {
 		return nil, fmt.Errorf("open %s: %w", name, err)
 	}
 	if !before.Mode().IsRegular() {
-		return nil, fmt.Errorf("open %s: not a regular file: %w", name, fs.ErrInvalid)
+		return nil, fmt.Errorf("open %s: not a regular file: %w", name, ErrDenied)
 	}
 	f, err := root.OpenFile(name, flags, 0)
 	if err != nil {
@@ -181,7 +181,7 @@ func openRegular(root *os.Root, name string, links bool) (Blob, error) {
 	after, err := f.Stat()
 	if err != nil || !after.Mode().IsRegular() || !os.SameFile(before, after) {
 		_ = f.Close()
-		return nil, fmt.Errorf("open %s: it was replaced: %w", name, fs.ErrInvalid)
+		return nil, fmt.Errorf("open %s: it was replaced: %w", name, ErrDenied)
 	}
 	return localBlob{f, after.Size()}, nil
 }

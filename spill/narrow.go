@@ -187,6 +187,9 @@ func pathForms(path string) []string {
 		}
 		return []string{strings.Join(keys, "."), gjson.Escape(path)}
 	}
+	if path == "$" || path == "." {
+		return []string{"@this"}
+	}
 	forms := []string{path}
 	dotted := strings.TrimPrefix(path, "$")
 	dotted = bracket.ReplaceAllStringFunc(dotted, func(b string) string {

@@ -79,6 +79,7 @@ func (d *draft) write(data payload) error {
 	if err := d.rest(); err != nil {
 		return err
 	}
+	d.shelf.locate(&d.entry.manifest)
 	if d.shelf.o.Keep {
 		return d.manifest()
 	}
@@ -99,11 +100,8 @@ func (d *draft) data(p payload) error {
 		d.holes = append(d.holes, hole{span{0, len(d.r.raw)}, piece{}})
 	}
 	a.MimeType, a.Bytes = c.MimeType, c.Size
-	if d.shelf.local != nil {
-		a.Path = d.shelf.local.Path(c.Name)
-	}
 	about := describe(p.bytes, p.json, p.binary, p.mimeType)
-	a.Kind, a.Shape, a.Sample, a.Keys = about.kind, about.shape, about.sample, about.keys
+	a.Kind, a.Shape, a.Sample, a.Keys, a.Rows = about.kind, about.shape, about.sample, about.keys, about.rows
 	d.entry.Table, d.entry.Field = about.table, about.field
 	if c.Index == nil {
 		return nil
@@ -122,7 +120,6 @@ func (d *draft) blocks(data payload) error {
 		switch {
 		case int(n) == data.block:
 			info.Bytes, info.Binary = int64(len(data.bytes)), data.binary
-			info.Path = d.entry.Artifact.Path
 			d.entry.Contents[n] = d.entry.Contents[Data]
 		case !b.Blob.empty():
 			if err := d.blob(n, &info); err != nil {
@@ -149,9 +146,6 @@ func (d *draft) blob(n Part, info *PartInfo) error {
 	}
 	d.entry.Contents[n] = c
 	info.Bytes, info.Binary = c.Size, c.Binary
-	if d.shelf.local != nil {
-		info.Path = d.shelf.local.Path(c.Name)
-	}
 	if h, ok := holeFor(d.r.raw, p, n, true); ok {
 		d.holes = append(d.holes, h)
 	}
@@ -163,12 +157,12 @@ func (d *draft) same(n Part, data, text payload) {
 	if data.form != asValue || !text.json {
 		return
 	}
-	short := compacted(text.bytes)
-	if !bytes.Equal(short, compacted(data.bytes)) {
+	same, compact := sameJSON(text.bytes, data.bytes)
+	if !same {
 		return
 	}
 	d.entry.Contents[n] = d.entry.Contents[Data]
-	if h, ok := holeFor(d.r.raw, text, Data, len(short) == len(text.bytes)); ok {
+	if h, ok := holeFor(d.r.raw, text, Data, compact); ok {
 		d.holes = append(d.holes, h)
 	}
 }

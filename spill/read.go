@@ -191,9 +191,11 @@ func (s *Shelf) stat(answer Answer, v *view, a *Artifact, p Part, q Query) (Answ
 	var out strings.Builder
 	fmt.Fprintf(&out, "%s%s: %s, %s, %d bytes", a.Handle, p, about.kind, v.MimeType, v.Size)
 	if v.Index != nil {
-		n, exact, err := s.o.Tokens.Estimate(v.r, v.Size)
-		if err != nil {
-			return Answer{}, err
+		n, exact := a.Tokens, a.TokensExact
+		if p != Data || q.Path != "" {
+			if n, exact, err = s.o.Tokens.Estimate(v.r, v.Size); err != nil {
+				return Answer{}, err
+			}
 		}
 		mark := "~"
 		if exact {
@@ -201,12 +203,7 @@ func (s *Shelf) stat(answer Answer, v *view, a *Artifact, p Part, q Query) (Answ
 		}
 		fmt.Fprintf(&out, ", %d lines (longest %d bytes), %s%d tokens", answer.TotalLines, answer.LongestLine, mark, n)
 	}
-	if v.JSON && v.Size <= maxValue {
-		if answer.Rows, err = rows(v); err != nil {
-			return Answer{}, err
-		}
-	}
-	if answer.Rows > 0 {
+	if answer.Rows = about.rows; answer.Rows > 0 {
 		fmt.Fprintf(&out, ", %d rows", answer.Rows)
 	}
 	if about.shape != "" && about.kind != kindBlob {
@@ -231,23 +228,6 @@ func clipText(s string, max int) string {
 		return s
 	}
 	return s[:startOfRune([]byte(s), max)]
-}
-
-// rows counts the elements of a list.
-func rows(v *view) (int, error) {
-	data, err := v.all(maxValue)
-	if err != nil {
-		return 0, err
-	}
-	i := skipSpace(data, 0)
-	if data[i] != '[' {
-		return 0, nil
-	}
-	n := 0
-	for range members(data, i) {
-		n++
-	}
-	return n, nil
 }
 
 func partsText(parts []PartInfo, max int) string {
@@ -285,7 +265,7 @@ func readBytes(answer *Answer, v *view, q Query) error {
 		stop = start + size
 	}
 	answer.Offset = from + int64(start)
-	answer.Text = valid(buf[start:stop], q.Budget)
+	answer.Text = valid(buf[start:stop])
 	if next := from + int64(stop); next < v.Size {
 		answer.Truncated, answer.NextOffset = true, next
 	}
@@ -306,7 +286,7 @@ func startOfRune(b []byte, at int) int {
 }
 
 // valid puts a question mark for every byte that is no character; it never makes the text longer.
-func valid(b []byte, _ int) string {
+func valid(b []byte) string {
 	if utf8.Valid(b) {
 		return string(b)
 	}

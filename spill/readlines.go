@@ -56,7 +56,7 @@ func readLines(answer *Answer, v *view, q Query) error {
 func cutLine(answer *Answer, line textLine, budget int) string {
 	n := startOfRune(line.head, min(len(line.head), budget))
 	answer.Truncated, answer.NextOffset = true, line.at+int64(n)
-	return valid(line.head[:n], 0)
+	return valid(line.head[:n])
 }
 
 // readTail shows the last lines; if the budget does not take them all, the last of them.
@@ -114,23 +114,19 @@ func shownRange(v *view, low, high int) ([]string, error) {
 
 // shown is a line as answers have it: at most 300 characters, then how much is missing and where it is.
 func shown(line textLine) string {
-	end, rest := runes(line.head, maxShownLine)
+	end := runes(line.head, maxShownLine)
 	missing := line.size - int64(end)
-	if missing == 0 || !rest && missing <= 0 {
-		return valid(line.head[:end], 0)
+	if missing == 0 {
+		return valid(line.head[:end])
 	}
-	return fmt.Sprintf("%s…[+%d bytes at offset %d]", valid(line.head[:end], 0), missing, line.at+int64(end))
+	return fmt.Sprintf("%s…[+%d bytes at offset %d]", valid(line.head[:end]), missing, line.at+int64(end))
 }
 
-// runes returns the length of the first n characters of b, and whether there are more.
-func runes(b []byte, n int) (end int, more bool) {
-	for end < len(b) {
-		if n == 0 {
-			return end, true
-		}
-		n--
+// runes returns the length of the first n characters of b.
+func runes(b []byte, n int) (end int) {
+	for ; n > 0 && end < len(b); n-- {
 		_, size := utf8.DecodeRune(b[end:])
 		end += size
 	}
-	return end, false
+	return end
 }

@@ -64,18 +64,19 @@ type Options struct {
 
 // Artifact describes one kept result. It is a copy: it does not change when the result is used or removed.
 type Artifact struct {
-	Handle      string // short name; the long id for an anonymous owner, the path for a file under AllowedRoots
-	ID          string // long id, 26 characters of base32; "" for a file under AllowedRoots
-	Path        string // main file; "" if the store is not a local folder
-	Bytes       int64  // size of the main file
-	Lines       int    // lines of the main file
-	LongestLine int    // bytes of its longest line
-	Tokens      int    // tokens of the main file, 0 for binary data
-	TokensExact bool   // counted, not estimated
-	Kind        string // records object list text log blob
-	Shape       string // inferred schema, at most 400 bytes
-	Sample      string // first record or line, at most 200 bytes
-	Keys        []string
+	Handle      string   // short name; the long id for an anonymous owner, the path for a file under AllowedRoots
+	ID          string   // long id, 26 characters of base32; "" for a file under AllowedRoots
+	Path        string   // main file; "" if the store is not a local folder
+	Bytes       int64    // size of the main file
+	Lines       int      // lines of the main file
+	LongestLine int      // bytes of its longest line
+	Tokens      int      // tokens of the main file, 0 for binary data
+	TokensExact bool     // counted, not estimated
+	Kind        string   // records object list text log blob
+	Shape       string   // inferred schema, at most 400 bytes
+	Sample      string   // first record or line, at most 200 bytes
+	Keys        []string // top-level keys, of the records if they are records
+	Rows        int      // elements, if the data is a list
 	Parts       []PartInfo
 	From        Source
 	Created     time.Time
@@ -100,7 +101,7 @@ type PartInfo struct {
 	MimeType string
 	Name     string // name or URI of a resource
 	Bytes    int64  // decoded
-	Path     string // file of a binary part in a local store
+	Path     string // file of a part that has one, in a local store
 	Binary   bool
 }
 

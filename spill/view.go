@@ -47,7 +47,7 @@ func (s *Shelf) view(ctx context.Context, a *Artifact, p Part) (*view, error) {
 		s.release(a.entry)
 	}
 	if p == Data {
-		v.about = &about{a.Kind, a.Shape, a.Sample, a.Keys, a.table, a.field}
+		v.about = a.about()
 	}
 	return v, nil
 }
@@ -61,8 +61,7 @@ func viewForeign(a *Artifact) (*view, error) {
 		_ = f.Close()
 		return nil, fmt.Errorf("file %.80q has changed; read it again: %w", a.foreign.rel, ErrExpired)
 	}
-	about := &about{a.Kind, a.Shape, a.Sample, a.Keys, a.table, a.field}
-	return &view{content: a.foreign.content, r: f, about: about, close: func() { _ = f.Close() }}, nil
+	return &view{content: a.foreign.content, r: f, about: a.about(), close: func() { _ = f.Close() }}, nil
 }
 
 func (s *Shelf) viewEntry(ctx context.Context, e *entry, p Part) (*view, error) {
@@ -78,7 +77,8 @@ func (s *Shelf) viewEntry(ctx context.Context, e *entry, p Part) (*view, error) 
 }
 
 // contentOf returns the stored content of a part. Texts beside the data, and the raw result, are not kept
-// ready: they are taken out of the pieces when somebody first asks.
+// ready: they are taken out of the pieces when somebody first asks. Their names have letters of chance, as
+// two processes may do that in one kept folder.
 func (s *Shelf) contentOf(ctx context.Context, e *entry, p Part) (content, error) {
 	e.making.Lock()
 	defer e.making.Unlock()
@@ -110,7 +110,7 @@ func (s *Shelf) contentOf(ctx context.Context, e *entry, p Part) (content, error
 }
 
 func (d *draft) raw(e *entry) (c content, err error) {
-	c = content{Name: e.Artifact.ID + "-raw.json", JSON: true, MimeType: "application/json", Index: &lineIndex{}}
+	c = content{Name: e.Artifact.ID + "-raw-" + randomLetters(6) + ".json", JSON: true, MimeType: "application/json", Index: &lineIndex{}}
 	c.Size, err = d.object(c.Name, c.Index, func(w *bufio.Writer) error { return d.shelf.rebuild(d.ctx, e, w) })
 	return c, err
 }
@@ -130,7 +130,7 @@ func (d *draft) block(e *entry, p Part) (content, error) {
 		data.bytes = unquote(w.kept)
 		data.json = isJSON(data.bytes)
 	}
-	c, _, err := d.content(e.Artifact.ID+"-"+strconv.Itoa(int(p))+data.extension(), data)
+	c, _, err := d.content(e.Artifact.ID+"-"+strconv.Itoa(int(p))+"-"+randomLetters(6)+data.extension(), data)
 	return c, err
 }
 
@@ -152,6 +152,10 @@ func (v *view) all(limit int64) ([]byte, error) {
 	}
 	data := make([]byte, v.Size)
 	return data, readAt(v.r, data, 0)
+}
+
+func (a *Artifact) about() *about {
+	return &about{a.Kind, a.Shape, a.Sample, a.Keys, a.Rows, a.table, a.field}
 }
 
 // describe says what is in the view; of one too large for memory only its beginning is judged.
