@@ -60,6 +60,9 @@ func (j *jsonClient) without(moving []entry) ([]byte, error) {
 	} else {
 		block = j.newBlock(root)
 	}
+	if len(block.Members) == 0 {
+		block.AfterExtra = margin(root)
+	}
 	place, have := len(block.Members), false
 	var kept []hujson.ObjectMember
 	var after hujson.Extra
@@ -91,25 +94,36 @@ func (j *jsonClient) without(moving []entry) ([]byte, error) {
 
 // newBlock adds an empty server block at the end of the file's object.
 func (j *jsonClient) newBlock(root *hujson.Object) *hujson.Object {
-	block := &hujson.Object{AfterExtra: hujson.Extra("\n  ")}
-	indent := hujson.Extra("\n  ")
-	if n := len(root.Members); n > 0 {
-		indent = blank(root.Members[0].Name.BeforeExtra)
-	} else {
+	block := &hujson.Object{}
+	before := margin(root)
+	if len(root.Members) == 0 {
 		root.AfterExtra = hujson.Extra("\n")
 	}
 	root.Members = append(root.Members, hujson.ObjectMember{
-		Name:  hujson.Value{BeforeExtra: indent, Value: hujson.String(j.block)},
+		Name:  hujson.Value{BeforeExtra: before, Value: hujson.String(j.block)},
 		Value: hujson.Value{BeforeExtra: hujson.Extra(" "), Value: block},
 	})
 	return block
 }
 
+// margin is what stands before the names of the file's own keys.
+func margin(root *hujson.Object) hujson.Extra {
+	if len(root.Members) == 0 {
+		return hujson.Extra("\n  ")
+	}
+	return blank(root.Members[0].Name.BeforeExtra)
+}
+
 // entry makes our own entry, indented as its neighbours are.
 func (j *jsonClient) entry(block *hujson.Object) hujson.ObjectMember {
-	indent := hujson.Extra("\n    ")
+	indent, unit := block.AfterExtra, "  "
+	if bytes.Contains(indent, []byte("\t")) {
+		unit = "\t"
+	}
 	if len(block.Members) > 0 {
 		indent = blank(block.Members[0].Name.BeforeExtra)
+	} else if bytes.Contains(indent, []byte("\n")) {
+		indent = append(slices.Clone(indent), unit...)
 	}
 	var lines []string
 	if j.typed {
@@ -119,10 +133,6 @@ func (j *jsonClient) entry(block *hujson.Object) hujson.ObjectMember {
 	inner, end := " ", " "
 	if i := bytes.LastIndexByte(indent, '\n'); i >= 0 {
 		end = string(indent[i:])
-		unit := "  "
-		if strings.Contains(end, "\t") {
-			unit = "\t"
-		}
 		inner = end + unit
 	}
 	value, err := hujson.Parse([]byte("{" + inner + strings.Join(lines, ","+inner) + end + "}"))
@@ -130,7 +140,7 @@ func (j *jsonClient) entry(block *hujson.Object) hujson.ObjectMember {
 		panic(err) // made of quoted strings above
 	}
 	value.BeforeExtra = hujson.Extra(" ")
-	return hujson.ObjectMember{Name: hujson.Value{BeforeExtra: indent, Value: hujson.String(EntryName)}, Value: value}
+	return hujson.ObjectMember{Name: hujson.Value{BeforeExtra: slices.Clone(indent), Value: hujson.String(EntryName)}, Value: value}
 }
 
 // blank returns the line break and indentation at the end of extra, without comments.

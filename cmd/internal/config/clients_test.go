@@ -154,8 +154,9 @@ func FuzzMove(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if _, err := Parse(m.Path, out.File, environment("")); err != nil {
-			t.Fatalf("the client's new file does not load: %v\n%s", err, out.File)
+		p := &problems{file: m.Path}
+		if parse(m.Path, out.File, p) == nil || p.err() != nil {
+			t.Fatalf("the client's new file does not parse: %v\n%s", p.err(), out.File)
 		}
 		m.File, m.Ours = out.File, out.Ours
 		if again, err := m.Run(); err != nil || len(again.Now) > 0 {

@@ -22,6 +22,7 @@ func (m Move) addToOurs(moving []entry) ([]byte, []string, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	added := &yaml.Node{Kind: yaml.MappingNode}
 	var names []string
 	for _, e := range moving {
 		value := e.value.yaml()
@@ -32,21 +33,92 @@ func (m Move) addToOurs(moving []entry) ([]byte, []string, error) {
 		}
 		key := yamlText(name)
 		key.HeadComment = e.comment
+		added.Content = append(added.Content, key, value)
 		block.Content = append(block.Content, key, value)
 	}
+	if len(m.Ours) > 0 && len(added.Content) == 0 {
+		return m.Ours, names, nil
+	}
+	whole, err := dump(doc)
+	if err != nil {
+		return nil, nil, err
+	}
+	if text, ok := insertText(m.Ours, added); ok && sameYAML(text, whole) {
+		whole = text
+	}
+	anything := func(string) (string, bool) { return "1", true }
+	if _, err := Parse(filepath.Base(m.Config), whole, anything); err != nil {
+		return nil, nil, fmt.Errorf("servers of %s do not fit our configuration: %w", m.Path, err)
+	}
+	return whole, names, nil
+}
+
+func dump(n *yaml.Node) ([]byte, error) {
 	var out bytes.Buffer
 	d, err := yaml.NewDumper(&out, yaml.WithIndent(2), yaml.WithLineWidth(-1))
 	if err != nil {
-		return nil, nil, fmt.Errorf("write configuration: %w", err)
+		return nil, fmt.Errorf("write configuration: %w", err)
 	}
-	if err := errors.Join(d.Dump(doc), d.Close()); err != nil {
-		return nil, nil, fmt.Errorf("write configuration: %w", err)
+	if err := errors.Join(d.Dump(n), d.Close()); err != nil {
+		return nil, fmt.Errorf("write configuration: %w", err)
 	}
-	anything := func(string) (string, bool) { return "1", true }
-	if _, err := Parse(filepath.Base(m.Config), out.Bytes(), anything); err != nil {
-		return nil, nil, fmt.Errorf("servers of %s do not fit our configuration: %w", m.Path, err)
+	return out.Bytes(), nil
+}
+
+// insertText puts entries at the end of the server block of a file as text, so that everything else
+// in the file stays as it is, blank lines included. It works only where the block is written in
+// lines of its own; the caller checks what came of it.
+func insertText(file []byte, added *yaml.Node) ([]byte, bool) {
+	var doc yaml.Node
+	if yaml.Load(file, &doc) != nil || doc.Kind != yaml.DocumentNode {
+		return nil, false
 	}
-	return out.Bytes(), names, nil
+	root := doc.Content[0]
+	lines := strings.SplitAfter(string(file), "\n")
+	for i := 0; i+1 < len(root.Content); i += 2 {
+		block := root.Content[i+1]
+		if !slices.Contains(serverBlocks[:2], root.Content[i].Value) {
+			continue
+		}
+		if block.Kind != yaml.MappingNode || block.Style&yaml.FlowStyle != 0 || len(block.Content) == 0 {
+			return nil, false
+		}
+		end := len(lines)
+		if i+2 < len(root.Content) {
+			end = root.Content[i+2].Line - 1
+		}
+		// Blank lines and comments at the margin belong to what follows.
+		for end > block.Line && (strings.TrimSpace(lines[end-1]) == "" || strings.HasPrefix(lines[end-1], "#")) {
+			end--
+		}
+		if end < 1 || !strings.HasSuffix(lines[end-1], "\n") {
+			return nil, false
+		}
+		text, err := dump(added)
+		if err != nil {
+			return nil, false
+		}
+		var indented strings.Builder
+		for line := range strings.Lines(string(text)) {
+			indented.WriteString(strings.Repeat(" ", block.Content[0].Column-1) + line)
+		}
+		return []byte(strings.Join(lines[:end], "") + indented.String() + strings.Join(lines[end:], "")), true
+	}
+	return nil, false
+}
+
+// sameYAML says whether two files mean the same to us.
+func sameYAML(a, b []byte) bool {
+	p := &problems{}
+	x, y := parseYAML(a, p), parseYAML(b, p)
+	return x != nil && y != nil && len(p.list) == 0 && x.same(y)
+}
+
+// same compares trees without their lines.
+func (n *node) same(o *node) bool {
+	return n.kind == o.kind && n.text == o.text &&
+		slices.EqualFunc(n.members, o.members, func(a, b member) bool { return a.key == b.key && a.value.same(b.value) }) &&
+		slices.EqualFunc(n.items, o.items, (*node).same)
 }
 
 // oursBlock returns our file as a document, and the mapping in it that holds the servers.
