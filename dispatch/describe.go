@@ -27,6 +27,7 @@ type DescribeAnswer struct {
 	Server  *ServerInfo `json:"server,omitempty"`
 	Repairs []string    `json:"repairs,omitempty"`
 
+	count  func(string) int // tokens
 	detail bool
 	path   string // shows only the type below it
 }
@@ -75,7 +76,7 @@ func (d *Dispatcher) Describe(ctx context.Context, _ Agent, q DescribeRequest) (
 	if len(q.Names) > maxDescribed {
 		return nil, &Error{Code: BadRequest, Message: fmt.Sprintf("%d names in one request, the most is %d", len(q.Names), maxDescribed)}
 	}
-	a := &DescribeAnswer{Action: "describe", Items: []Described{}, detail: q.Detail}
+	a := &DescribeAnswer{Action: "describe", Items: []Described{}, detail: q.Detail, count: d.o.Tokens.Count}
 	if len(q.Names) == 0 {
 		v, err := d.fresh(ctx, false, q.Connection)
 		if err != nil {
@@ -156,7 +157,7 @@ func (a *DescribeAnswer) text() string {
 			parts[i] = a.Items[i].text(level, a.path, a.detail)
 		}
 		text := strings.Join(parts, "\n\n")
-		if roughTokens(text) <= describeBudget || level == 4 {
+		if a.count(text) <= describeBudget || level == 4 {
 			return text
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/proxy-dispatch/proxy-dispatch/catalog"
 	"github.com/proxy-dispatch/proxy-dispatch/dispatch/view"
 	"github.com/proxy-dispatch/proxy-dispatch/spill"
+	"github.com/proxy-dispatch/proxy-dispatch/tokens"
 )
 
 // Catalog knows what the servers offer. Implementations are safe for concurrent use.
@@ -33,6 +34,8 @@ type Options struct {
 	Catalog   Catalog
 	Forwarder Forwarder
 	Shelf     *spill.Shelf
+	// Tokens counts what texts cost a model; nil means o200k_base.
+	Tokens *tokens.Counter
 	// Rules say which tools are seen; the zero value lets all through.
 	Rules view.Rules
 	// Keywords are hidden words by which search finds a server's tools.
@@ -78,13 +81,15 @@ func New(o Options) (*Dispatcher, error) {
 	if err != nil {
 		return nil, fmt.Errorf("compile rules: %w", err)
 	}
-	o = withDefaults(o)
+	if o, err = withDefaults(o); err != nil {
+		return nil, err
+	}
 	d := &Dispatcher{o: o, policy: policy, results: map[string]string{}}
 	d.definition = define(o.Catalog.Snapshot(), o.StringArguments)
 	return d, nil
 }
 
-func withDefaults(o Options) Options {
+func withDefaults(o Options) (Options, error) {
 	if o.Recorder == nil {
 		o.Recorder = unrecorded{}
 	}
@@ -103,7 +108,13 @@ func withDefaults(o Options) Options {
 	if o.Redact == nil {
 		o.Redact = func(s string) string { return s }
 	}
-	return o
+	if o.Tokens == nil {
+		var err error
+		if o.Tokens, err = tokens.New(""); err != nil {
+			return o, fmt.Errorf("choose the token encoding: %w", err)
+		}
+	}
+	return o, nil
 }
 
 // Close frees the search index. Requests must have ended.

@@ -14,6 +14,7 @@ import (
 	"github.com/proxy-dispatch/proxy-dispatch/catalog"
 	"github.com/proxy-dispatch/proxy-dispatch/dispatch/view"
 	"github.com/proxy-dispatch/proxy-dispatch/spill"
+	"github.com/proxy-dispatch/proxy-dispatch/tokens"
 )
 
 // house is a small working world for a Dispatcher: three servers with a few tools, in memory.
@@ -103,9 +104,16 @@ main shared {"name":"shared","inputSchema":{"type":"object"}}
 other shared {"name":"shared","inputSchema":{"type":"object"}}
 other secret_wipe {"name":"secret_wipe","description":"Wipes all.","inputSchema":{"type":"object"}}`
 
+// loadedCounter is shared by all tests: its tables are loaded once.
+var loadedCounter = sync.OnceValues(func() (*tokens.Counter, error) { return tokens.New("") })
+
 // newHouse returns a Dispatcher in front of the house.
 func newHouse(t testing.TB, change func(*Options)) (*Dispatcher, *house) {
 	t.Helper()
+	counter, err := loadedCounter()
+	if err != nil {
+		t.Fatal(err)
+	}
 	h := &house{snap: &catalog.Snapshot{Gen: 1, Hash: "abc"}, states: map[string]string{"broken": "failing: exit status 1"}}
 	for i, name := range []string{"main", "other", "broken"} {
 		h.snap.Servers = append(h.snap.Servers, &catalog.Server{Name: name, Alias: fmt.Sprintf("c%d", i+1), Known: name != "broken"})
@@ -127,11 +135,11 @@ func newHouse(t testing.TB, change func(*Options)) (*Dispatcher, *house) {
 	add("main", catalog.Resource, true, `{"uriTemplate":"mem://user/{name}","name":"user"}`)
 	add("main", catalog.Prompt, false, `{"name":"greet","arguments":[{"name":"who","required":true}]}`)
 
-	shelf, err := spill.Open(spill.Options{Dir: t.TempDir()})
+	shelf, err := spill.Open(spill.Options{Dir: t.TempDir(), Tokens: counter})
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := Options{Catalog: h, Forwarder: h, Shelf: shelf, Rules: view.Rules{Deny: []string{"*wipe"}}}
+	o := Options{Catalog: h, Forwarder: h, Shelf: shelf, Tokens: counter, Rules: view.Rules{Deny: []string{"*wipe"}}}
 	if change != nil {
 		change(&o)
 	}

@@ -129,7 +129,7 @@ func (d *Dispatcher) read(ctx context.Context, a Agent, art *spill.Artifact, par
 	if got.Op == "stat" {
 		out.Parts, out.Expires, out.EstimatedTokens = art.Parts, art.Expires.UTC().Format("2006-01-02T15:04:05Z"), art.Tokens
 	} else {
-		out.EstimatedTokens = roughTokens(got.Text)
+		out.EstimatedTokens = d.o.Tokens.Count(got.Text)
 	}
 	return out, nil
 }

@@ -33,7 +33,8 @@ type SearchAnswer struct {
 
 	near   []string
 	offset int
-	tokens int // budget of the text
+	tokens int              // budget of the text
+	count  func(string) int // tokens
 }
 
 // Found is one thing that fits a query.
@@ -93,7 +94,7 @@ func (d *Dispatcher) Search(ctx context.Context, _ Agent, q SearchRequest) (*Sea
 		return nil, err
 	}
 	a := &SearchAnswer{Action: "search", Query: q.Query, TotalMatches: found.total, Confident: found.confident,
-		Results: []Found{}, Unavailable: d.unavailable(v, only), near: found.near, offset: q.Offset, tokens: d.o.SearchBudget}
+		Results: []Found{}, Unavailable: d.unavailable(v, only), near: found.near, offset: q.Offset, tokens: d.o.SearchBudget, count: d.o.Tokens.Count}
 	for _, h := range page(found.hits, q.Offset, limitOr(q.Limit, defaultHits)) {
 		a.Results = append(a.Results, d.found(v, h, q.Schemas))
 	}
@@ -142,7 +143,7 @@ func (a *SearchAnswer) Text() string { return a.text() }
 
 func (a *SearchAnswer) text() string {
 	head, foot := a.head(), unavailableLine(a.Unavailable)
-	lines, cut := shrink(len(a.Results), a.tokens-roughTokens(head)-roughTokens(foot)-40, func(i, level int) string { return a.Results[i].line(level) })
+	lines, cut := shrink(len(a.Results), a.tokens-a.count(head+foot)-40, a.count, func(i, level int) string { return a.Results[i].line(level) })
 	var b strings.Builder
 	b.WriteString(head)
 	for _, l := range lines {
@@ -176,7 +177,7 @@ func (a *SearchAnswer) head() string {
 
 // fitJSON drops details, then hits, until the answer keeps its budget; totalMatches tells of the rest.
 func (a *SearchAnswer) fitJSON() {
-	size := func() int { return roughTokens(alias(mustJSON(a))) }
+	size := func() int { return a.count(alias(mustJSON(a))) }
 	for _, shorten := range []func(*Found){
 		func(f *Found) { f.Signature, f.Description = clip(f.Signature, 200), clip(f.Description, 160) },
 		func(f *Found) { f.Signature, f.Description = clip(f.Signature, 100), clip(f.Description, 80) },
@@ -208,7 +209,7 @@ func (f Found) line(level int) string {
 	if h := hintOf(f.entry); h != "" {
 		l += " [" + h + "]"
 	}
-	if state, _, _ := strings.Cut(f.State, ":"); state != "ready" && state != "asleep" {
+	if state, _, _ := strings.Cut(f.State, ":"); f.State != "" && state != "ready" && state != "asleep" {
 		l += " [" + clip(f.State, 60) + "]"
 	}
 	if f.InputSchema != nil && level < 2 {

@@ -14,6 +14,9 @@ import (
 // inlineMedia is the most images and audio blocks of one answer.
 const inlineMedia = 4
 
+// mediaTokens is about what hosts charge for an image.
+const mediaTokens = 1500
+
 // errorHead is how much of a spilled error message stays inline, in bytes.
 const errorHead = 2000
 
@@ -29,7 +32,7 @@ func (d *Dispatcher) settle(ctx context.Context, a Agent, c *performed, limit in
 	case c.request.ToFile, c.spillAnyway, d.overLimit(a, c.res, limit):
 		return d.spillResult(ctx, a, c, limit)
 	}
-	out := c.answer()
+	out := c.answer(d.o.Tokens.Count)
 	out.inline = c.res
 	out.StructuredContent = c.res.structured
 	for _, b := range c.res.blocks {
@@ -39,20 +42,20 @@ func (d *Dispatcher) settle(ctx context.Context, a Agent, c *performed, limit in
 }
 
 // answer is what is the same in every form of a call's answer.
-func (c *performed) answer() *CallAnswer {
+func (c *performed) answer(count func(string) int) *CallAnswer {
 	out := &CallAnswer{Action: "call", Connection: c.entry.Server, Alias: c.alias, Tool: c.entry.Name, Arguments: c.args,
 		Repairs: c.notes, Content: []json.RawMessage{}}
 	if f := c.request.ArgumentsFile; f != "" {
 		out.Arguments = arguments.Object{{Key: "_fromFile", Value: mustJSON(f)}}.Raw()
 	}
 	if c.res != nil {
-		out.IsError, out.ByteSize, out.EstimatedTokens = c.res.isError, c.res.size(), c.res.tokens()
+		out.IsError, out.ByteSize, out.EstimatedTokens = c.res.isError, c.res.size(), c.res.tokens(count)
 	}
 	return out
 }
 
 func (d *Dispatcher) dryAnswer(c *performed) *CallAnswer {
-	out := c.answer()
+	out := c.answer(d.o.Tokens.Count)
 	out.DryRun = true
 	text := fmt.Sprintf("dry run, nothing was called. %s would get: %s", c.entry.Server, clip(alias(c.sent), 4000))
 	out.Content = []json.RawMessage{textBlock(withRepairs(c.notes, text))}
@@ -86,7 +89,7 @@ func (d *Dispatcher) inlineMediaOf(r *result) []json.RawMessage {
 
 // spillResult keeps the whole result in the store and answers with a report.
 func (d *Dispatcher) spillResult(ctx context.Context, a Agent, c *performed, limit int64) (*CallAnswer, error) {
-	out := c.answer()
+	out := c.answer(d.o.Tokens.Count)
 	art, err := d.keep(ctx, a, c)
 	if err != nil {
 		return d.unkept(c, out, err), nil
@@ -147,7 +150,7 @@ func (d *Dispatcher) unkept(c *performed, out *CallAnswer, err error) *CallAnswe
 
 // project shows what was asked of a result, which is kept whole.
 func (d *Dispatcher) project(ctx context.Context, a Agent, c *performed) (*CallAnswer, error) {
-	out := c.answer()
+	out := c.answer(d.o.Tokens.Count)
 	art, err := d.keep(ctx, a, c)
 	if err != nil {
 		return d.unkept(c, out, err), nil
@@ -208,29 +211,31 @@ func (r *result) lines() int {
 	return n
 }
 
-// tokens estimates what the result costs a model, from its head where it is large.
-func (r *result) tokens() int {
-	const head = 64 << 10
-	n := 0
-	count := func(s string) {
-		if len(s) <= head {
-			n += roughTokens(s)
-			return
+// tokens estimates what the result costs a model: from its head, middle and end where it is large,
+// because every call pays for this.
+func (r *result) tokens(exactly func(string) int) int {
+	const window = 1 << 10
+	count := func(s string) int {
+		if len(s) <= 3*window {
+			return exactly(s)
 		}
-		n += int(int64(roughTokens(s[:head])) * int64(len(s)) / head)
+		mid := len(s) / 2
+		sample := exactly(s[:window]) + exactly(s[mid:mid+window]) + exactly(s[len(s)-window:])
+		return int(int64(sample) * int64(len(s)) / (3 * window))
 	}
+	n := 0
 	for _, b := range r.blocks {
 		switch {
 		case b.isMedia():
-			n += 1500 // about what hosts charge for an image
+			n += mediaTokens
 		case b.text.Raw != "":
-			count(b.text.Raw)
+			n += count(b.text.Raw)
 		default:
-			count(alias(b.raw))
+			n += count(alias(b.raw))
 		}
 	}
 	if r.structured != nil && !r.structuredIsText() {
-		count(alias(r.structured))
+		n += count(alias(r.structured))
 	}
 	return n
 }

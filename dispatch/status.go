@@ -82,11 +82,13 @@ func (d *Dispatcher) tokenStatus(v *view.View) TokenStatus {
 	defer d.mu.Unlock()
 	if d.native.view != v {
 		d.native = nativeTokens{view: v}
+		var all strings.Builder
 		for _, e := range v.Entries("", catalog.Tool) {
-			d.native.n += roughTokens(alias(e.Raw))
+			all.Write(e.Raw)
 		}
+		d.native.n = d.o.Tokens.Count(all.String())
 	}
-	t := TokenStatus{Definition: roughTokens(alias(d.definition)), NativeDefinitions: d.native.n}
+	t := TokenStatus{Definition: d.o.Tokens.Count(alias(d.definition)), NativeDefinitions: d.native.n}
 	t.Saved = max(t.NativeDefinitions-t.Definition, 0)
 	return t
 }

@@ -42,35 +42,6 @@ func repairedLine(notes []string) string {
 	return clip(line, 400)
 }
 
-// roughTokens estimates what a text costs a model without a tokenizer's tables: never less than it
-// costs for what we write ourselves (names, signatures, sentences), up to a third more.
-func roughTokens(s string) int {
-	n, run := 0, 0
-	for i := 0; i < len(s); i++ {
-		c := s[i]
-		switch {
-		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z':
-			if run++; run%6 == 1 {
-				n++
-			}
-			continue
-		case c >= '0' && c <= '9':
-			if run++; run%3 == 1 {
-				n++
-			}
-			continue
-		case c >= 0x80:
-			if c >= 0xC0 {
-				n++
-			}
-		case c != ' ':
-			n++
-		}
-		run = 0
-	}
-	return n
-}
-
 // firstSentence returns the first sentence of a description, on one line.
 func firstSentence(s string) string {
 	para, _, _ := strings.Cut(strings.TrimSpace(s), "\n\n")
@@ -95,14 +66,14 @@ func abbreviation(s string) bool {
 
 // shrink renders n lines within a token budget: details shrink for all lines before lines drop. It
 // says what was cut.
-func shrink(n, budget int, line func(i, level int) string) (lines []string, cut string) {
+func shrink(n, budget int, count func(string) int, line func(i, level int) string) (lines []string, cut string) {
 	const levels = 5
 	for level := range levels {
 		lines = lines[:0]
 		used := 0
 		for i := range n {
 			l := line(i, level)
-			used += roughTokens(l) + 1
+			used += count(l) + 1
 			if used > budget {
 				break
 			}
