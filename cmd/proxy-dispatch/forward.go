@@ -1,0 +1,59 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/proxy-dispatch/proxy-dispatch/dispatch"
+	"github.com/proxy-dispatch/proxy-dispatch/downstream"
+)
+
+// forwarder carries the dispatcher's requests to the fleet and words its errors for agents.
+type forwarder struct{ fleet *downstream.Fleet }
+
+// Forward implements dispatch.Forwarder.
+func (f forwarder) Forward(ctx context.Context, r dispatch.Request) (json.RawMessage, error) {
+	raw, err := f.fleet.Do(ctx, downstream.Request(r))
+	if err != nil {
+		return nil, forwardError(r.Server, err)
+	}
+	return raw, nil
+}
+
+// State implements dispatch.Forwarder.
+func (f forwarder) State(server string) (string, string) {
+	state, why := f.fleet.State(server)
+	return string(state), why
+}
+
+// forwardError is what a failure of the fleet means to an agent.
+func forwardError(server string, err error) error {
+	if rpc, ok := errors.AsType[*downstream.RPCError](err); ok {
+		return &dispatch.ServerError{Code: rpc.Code, Message: rpc.Message, Raw: rpc.Raw}
+	}
+	out := &dispatch.ForwardError{Code: dispatch.Internal, Fate: dispatch.SentUnknown, Message: err.Error(), Err: err}
+	if e, ok := errors.AsType[*downstream.Error](err); ok {
+		out.Fate = fates[e.Fate]
+	}
+	switch {
+	case errors.Is(err, downstream.ErrAuthRequired):
+		out.Code, out.Do = dispatch.AuthRequired, "Ask the person to run: proxy-dispatch login "+server
+	case errors.Is(err, downstream.ErrTimeout):
+		out.Code, out.Retryable = dispatch.Timeout, out.Fate == dispatch.NotSent
+		out.Do = "Give more time with timeoutMs, or ask for less"
+	case errors.Is(err, downstream.ErrTooLarge):
+		out.Code, out.Do = dispatch.TooLarge, "Ask the tool for less"
+	case errors.Is(err, downstream.ErrDisabled):
+		out.Code, out.Do = dispatch.ServerUnavailable, "It is switched off in the configuration"
+	case errors.Is(err, downstream.ErrUnknownServer):
+		out.Code = dispatch.NotFound
+	case errors.Is(err, downstream.ErrUnavailable):
+		out.Code, out.Retryable = dispatch.ServerUnavailable, true
+	}
+	return out
+}
+
+var fates = map[downstream.Fate]dispatch.Fate{
+	downstream.NotSent: dispatch.NotSent, downstream.SentUnknown: dispatch.SentUnknown, downstream.Ran: dispatch.Ran,
+}

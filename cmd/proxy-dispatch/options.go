@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"math"
+	"os"
+	"path/filepath"
+
+	"github.com/mark3labs/mcp-go/server"
+
+	"github.com/proxy-dispatch/proxy-dispatch/builtin"
+	"github.com/proxy-dispatch/proxy-dispatch/cmd/internal/config"
+	"github.com/proxy-dispatch/proxy-dispatch/cmd/internal/observe"
+	"github.com/proxy-dispatch/proxy-dispatch/dispatch"
+	"github.com/proxy-dispatch/proxy-dispatch/dispatch/view"
+	"github.com/proxy-dispatch/proxy-dispatch/downstream"
+)
+
+// dispatchOptions are the options of the dispatcher that a configuration sets.
+func dispatchOptions(cfg *config.Config) dispatch.Options {
+	o := dispatch.Options{
+		Rules: rulesOf(cfg), Keywords: keywordsOf(cfg),
+		SearchBudget: cfg.Search.Budget, StringArguments: cfg.Definition.Arguments == "string",
+	}
+	if t := cfg.Spill.Threshold; t != nil {
+		o.Threshold = int(*t)
+		if *t == 0 { // the configuration's word for never
+			o.Threshold = math.MaxInt
+		}
+	}
+	if t := cfg.Spill.ImageThreshold; t != nil {
+		o.MediaThreshold = *t
+		if *t == 0 {
+			o.MediaThreshold = math.MaxInt64
+		}
+	}
+	return o
+}
+
+// server gives the fleet's options of one configured server.
+func (p *program) server(s *config.Server) downstream.Server {
+	out := downstream.Server{
+		Name: s.Name, Command: s.Command, Args: s.Args, Env: s.Env, Dir: s.Dir, URL: s.URL, Headers: s.Headers, Transport: s.Transport,
+		Timeout: s.Timeout, StartTimeout: s.StartTimeout, Lazy: s.Lazy, Disabled: s.Disabled, Unset: s.Unset, Protocol: s.Protocol,
+		Describe: s.Describe,
+	}
+	switch s.Builtin {
+	case "utils":
+		o := builtin.UtilsOptions{Roots: p.cfg.AllowedRoots, ReadOnly: s.ReadOnly}
+		out.Local = func() (*server.MCPServer, error) { return builtin.Utils(o) }
+	case "dataset":
+		out.Local = func() (*server.MCPServer, error) { return builtin.Dataset(builtin.DatasetOptions{}) }
+	}
+	return out
+}
+
+func rulesOf(cfg *config.Config) view.Rules {
+	r := view.Rules{Allow: cfg.Tools.Allow, Deny: cfg.Tools.Deny, Servers: map[string]view.ServerRules{}}
+	for _, s := range cfg.Servers {
+		r.Servers[s.Name] = view.ServerRules{Allow: s.Tools.Allow, Deny: s.Tools.Deny, ReadOnly: s.ReadOnly}
+	}
+	return r
+}
+
+func keywordsOf(cfg *config.Config) map[string][]string {
+	out := map[string][]string{}
+	for _, s := range cfg.Servers {
+		if len(s.Keywords) > 0 {
+			out[s.Name] = s.Keywords
+		}
+	}
+	return out
+}
+
+// cacheDir is where catalogs and kept results live.
+func cacheDir(cfg *config.Config) (string, error) {
+	if cfg.CacheDir != "" {
+		return cfg.CacheDir, nil
+	}
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(dir, "proxy-dispatch"), nil
+}
+
+// watcher is the command line of our own binary as the watcher, nil if it cannot be found.
+func watcher() []string {
+	self, err := os.Executable()
+	if err != nil {
+		return nil
+	}
+	return []string{self, watchWord}
+}
+
+// forCommand loads the configuration and wires the house for a command that ends: its log is silent
+// unless asked for.
+func (c *console) forCommand(ctx context.Context, w wiring) (*program, error) {
+	cfg, err := c.load()
+	if err != nil {
+		return nil, err
+	}
+	level := "error"
+	if c.verbose {
+		level = "debug"
+	}
+	w.log, _, err = observe.NewLogger(observe.LogOptions{Level: level, Format: cfg.Log.Format, Stderr: c.err, Redact: cfg.Redactor().Redact})
+	if err != nil {
+		return nil, err
+	}
+	return wire(ctx, cfg, w)
+}

@@ -1,0 +1,186 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/proxy-dispatch/proxy-dispatch/cmd/internal/config"
+	"github.com/proxy-dispatch/proxy-dispatch/cmd/internal/observe"
+	"github.com/proxy-dispatch/proxy-dispatch/serve"
+)
+
+// serving is what the flags of serve say.
+type serving struct {
+	http, transport, view string
+	port                  int
+	expose                []string
+}
+
+func (c *console) serveCommand() *cobra.Command {
+	var s serving
+	cmd := &cobra.Command{
+		Use:   "serve [WORD=VALUE …]",
+		Short: "Show agents the one tool, over stdio or HTTP",
+		Long: `serve speaks MCP to agents: over stdio to the one that started it, or over HTTP on a loopback address.
+
+The words of mini-a may follow: mcp=(cmd: '…') or mcp='{"command":…}' (may be repeated), mcpproxy=true,
+useutils=true, mcplazy=true, mcpproxythreshold=N, mcpproxyallow=…, mcpproxydeny=…. If they name servers,
+a configuration file is read only if --config names one.`,
+		Example: `  proxy-dispatch serve
+  proxy-dispatch serve --config servers.yaml --http 127.0.0.1:8931
+  proxy-dispatch serve --transport http --port 8931
+  proxy-dispatch serve mcp="(cmd: 'npx -y @modelcontextprotocol/server-memory')" useutils=true`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, words []string) error { return c.serve(cmd.Context(), s, words) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&s.http, "http", "", "listen for HTTP on this address, such as 127.0.0.1:8931")
+	f.StringVar(&s.transport, "transport", "", "stdio (default) or http")
+	f.IntVar(&s.port, "port", 0, "port on 127.0.0.1 for --transport http (default 8931)")
+	f.StringSliceVar(&s.expose, "expose", nil, "faces to show (default dispatch)")
+	f.StringVar(&s.view, "view", "", "show a tool view (not available yet)")
+	return cmd
+}
+
+func (c *console) serve(ctx context.Context, s serving, words []string) error {
+	if err := s.check(); err != nil {
+		return err
+	}
+	cfg, err := c.servedConfig(words)
+	if err != nil {
+		return err
+	}
+	level := cfg.Log.Level
+	if c.verbose {
+		level = "debug"
+	}
+	log, closer, err := observe.NewLogger(observe.LogOptions{
+		Level: level, Format: cfg.Log.Format, File: cfg.Log.File, Stderr: c.err, Redact: cfg.Redactor().Redact,
+	})
+	if err != nil {
+		return err
+	}
+	defer closer.Close()
+	p, err := wire(ctx, cfg, wiring{log: log, lasting: true})
+	if err != nil {
+		return err
+	}
+	for _, line := range cfg.Ignored {
+		log.Info("configuration", "ignored", line)
+	}
+	// The servers end with Close, not with ctx: running calls are given their moment first.
+	p.fleet.Start(context.WithoutCancel(ctx))
+	address := s.address(cfg)
+	o := serve.Options{Face: serve.DispatchFace(p.dispatcher), Version: versionText(), Log: log}
+	if address == "" {
+		err = serve.Stdio(ctx, o, c.in, c.out)
+	} else {
+		err = c.serveHTTP(ctx, p, serve.HTTPOptions{Options: o, Addr: address})
+	}
+	return errors.Join(failed(err), p.Close())
+}
+
+// failed makes a failure to serve one of the program, not of its usage.
+func failed(err error) error {
+	if err == nil || errors.Is(err, serve.ErrNeedsAuth) {
+		return err
+	}
+	return &exitError{exitFailed, err}
+}
+
+// check refuses what flags cannot mean together and what is not there yet.
+func (s *serving) check() error {
+	if s.view != "" {
+		return usage("--view is not available yet")
+	}
+	for _, face := range s.expose {
+		switch {
+		case face == "dispatch":
+		case face == "proxy", face == "transparent", strings.HasPrefix(face, "view:"):
+			return usage("--expose %s is not available yet", face)
+		default:
+			return usage("--expose: there is no face %q; faces: dispatch", face)
+		}
+	}
+	if !slices.Contains([]string{"", "stdio", "http"}, s.transport) {
+		return usage("--transport must be stdio or http, not %q", s.transport)
+	}
+	if s.transport == "stdio" && s.http != "" {
+		return usage("--transport stdio and --http contradict each other")
+	}
+	if s.port != 0 && s.transport != "http" {
+		return usage("--port needs --transport http")
+	}
+	if s.port != 0 && s.http != "" {
+		return usage("give --http or --port, not both")
+	}
+	if s.port < 0 || s.port > 65535 {
+		return usage("--port must be 1 to 65535")
+	}
+	return nil
+}
+
+// address is where to listen; "" means stdio. Flags beat the configuration.
+func (s *serving) address(cfg *config.Config) string {
+	switch {
+	case s.http != "":
+		return s.http
+	case s.transport == "http" && s.port != 0:
+		return net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port))
+	case s.transport == "http" && cfg.HTTP.Listen == "":
+		return "127.0.0.1:8931"
+	case s.transport == "stdio":
+		return ""
+	}
+	return cfg.HTTP.Listen
+}
+
+// servedConfig is the configuration of the words, of the file, or of both.
+func (c *console) servedConfig(words []string) (*config.Config, error) {
+	if len(words) == 0 {
+		return c.load()
+	}
+	said, err := config.FromWords(words, c.env)
+	if err != nil {
+		return nil, err
+	}
+	if len(said.Servers) > 0 && c.configPath == "" {
+		return c.use(said), nil
+	}
+	cfg, err := c.load()
+	if err != nil {
+		return nil, err
+	}
+	if err := cfg.Merge(said); err != nil {
+		return nil, err
+	}
+	return c.use(cfg), nil
+}
+
+func (c *console) serveHTTP(ctx context.Context, p *program, o serve.HTTPOptions) error {
+	if files := p.cfg.HTTP.TLS; files.Cert != "" {
+		cert, err := tls.LoadX509KeyPair(files.Cert, files.Key)
+		if err != nil {
+			return fmt.Errorf("load the certificate: %w", err)
+		}
+		o.TLS = &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12}
+	}
+	o.Extra = map[string]http.Handler{"/metrics": p.observer.Metrics()}
+	o.OnListen = func(a net.Addr) {
+		scheme := "http"
+		if o.TLS != nil {
+			scheme = "https"
+		}
+		c.say("listening on %s://%s/mcp", scheme, a)
+	}
+	return serve.HTTP(ctx, o)
+}

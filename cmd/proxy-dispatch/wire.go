@@ -1,0 +1,174 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/proxy-dispatch/proxy-dispatch/catalog"
+	"github.com/proxy-dispatch/proxy-dispatch/cmd/internal/config"
+	"github.com/proxy-dispatch/proxy-dispatch/cmd/internal/observe"
+	"github.com/proxy-dispatch/proxy-dispatch/dispatch"
+	"github.com/proxy-dispatch/proxy-dispatch/downstream"
+	"github.com/proxy-dispatch/proxy-dispatch/spill"
+	"github.com/proxy-dispatch/proxy-dispatch/tokens"
+)
+
+// program is the wired house.
+type program struct {
+	cfg        *config.Config
+	log        *slog.Logger
+	redactor   *config.Redactor
+	fleet      *downstream.Fleet
+	catalog    *catalog.Catalog
+	counter    *tokens.Counter
+	shelf      *spill.Shelf
+	dispatcher *dispatch.Dispatcher
+	observer   *observe.Observer // of a lasting program
+	closers    []func() error    // run last to first
+}
+
+// wiring says what a command needs of the house.
+type wiring struct {
+	log     *slog.Logger
+	lasting bool // the program stays: it follows what servers say and records what agents do
+	keep    bool // results outlive the process
+	ceiling int  // bytes one reading of a result may show; 0 = the configuration's
+}
+
+// wire builds the house of a configuration. Nothing is started; Close ends everything.
+func wire(ctx context.Context, cfg *config.Config, w wiring) (p *program, err error) {
+	p = &program{cfg: cfg, log: w.log, redactor: cfg.Redactor()}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, p.Close())
+		}
+	}()
+	if p.counter, err = tokens.New(cfg.Tokens.Encoding); err != nil {
+		return p, err
+	}
+	cache, err := cacheDir(cfg)
+	if err != nil {
+		p.log.Warn("no cache folder: catalogs are not kept", "error", err)
+	}
+	if err := p.openShelf(w, cache); err != nil {
+		return p, err
+	}
+	if err := p.openServers(w, cache); err != nil {
+		return p, err
+	}
+	o := dispatchOptions(cfg)
+	o.Catalog, o.Forwarder, o.Shelf, o.Log, o.Redact = p.catalog, forwarder{p.fleet}, p.shelf, p.log, p.redactor.Redact
+	if w.lasting {
+		if p.observer, err = observe.New(ctx, p.observed()); err != nil {
+			return p, err
+		}
+		o.Recorder = p.observer
+		p.closers = append(p.closers, p.closeObserver)
+	}
+	if p.dispatcher, err = dispatch.New(o); err != nil {
+		return p, err
+	}
+	p.closers = append(p.closers, p.dispatcher.Close)
+	return p, nil
+}
+
+// Close ends servers, removes spilled results and waits for everything that was started.
+func (p *program) Close() error {
+	var errs []error
+	for i := len(p.closers) - 1; i >= 0; i-- {
+		errs = append(errs, p.closers[i]())
+	}
+	p.closers = nil
+	return errors.Join(errs...)
+}
+
+func (p *program) openShelf(w wiring, cache string) error {
+	s := p.cfg.Spill
+	o := spill.Options{
+		Dir: s.Dir, TTL: s.TTL, QuotaBytes: s.QuotaBytes, QuotaFiles: s.QuotaFiles, ReadCeiling: max(w.ceiling, s.ReadCeiling),
+		Tokens: p.counter, Log: p.log, AllowedRoots: p.cfg.AllowedRoots,
+	}
+	if w.keep {
+		if cache == "" {
+			return errors.New("no folder to keep results in: set cacheDir")
+		}
+		o.Keep, o.Dir = true, filepath.Join(cache, "results")
+	}
+	shelf, err := spill.Open(o)
+	if err != nil {
+		return fmt.Errorf("open the store of results: %w", err)
+	}
+	p.shelf = shelf
+	p.closers = append(p.closers, shelf.Close)
+	return nil
+}
+
+func (p *program) openServers(w wiring, cache string) error {
+	o := downstream.Options{
+		Log: p.log, Watcher: watcher(), ClientInfo: downstream.ClientInfo{Name: "proxy-dispatch", Version: versionText()},
+		Redact: func(_, text string) string { return p.redactor.RedactStderr(text) },
+	}
+	var known []catalog.ServerOptions
+	for i := range p.cfg.Servers {
+		s := &p.cfg.Servers[i]
+		o.Servers = append(o.Servers, p.server(s))
+		known = append(known, catalog.ServerOptions{Name: s.Name, ID: s.ID, Description: s.Description, Lazy: s.Lazy, Disabled: s.Disabled})
+	}
+	// The fleet reports events before the catalog that hears them exists; it has no server started until then.
+	if w.lasting {
+		o.OnEvent = func(e downstream.Event) { p.follow(e) }
+	}
+	var err error
+	if p.fleet, err = downstream.New(o); err != nil {
+		return err
+	}
+	if cache != "" {
+		cache = filepath.Join(cache, "catalog")
+	}
+	p.catalog = catalog.New(catalog.Options{Servers: known, Source: p.fleet, CacheDir: cache, Log: p.log})
+	p.closers = append(p.closers, func() error { p.catalog.Close(); return nil }, p.fleet.Close)
+	return nil
+}
+
+// observed says what the observer shows beside requests.
+func (p *program) observed() observe.Options {
+	o := observe.Options{
+		Log: p.log, Tracing: observe.TracingFromEnv(os.LookupEnv), Version: versionText(),
+		State: func(server string) string { state, _ := p.fleet.State(server); return string(state) },
+		Spill: func() (int, int64) { s := p.shelf.Stats(); return s.Files, s.Bytes },
+		Saved: func() int {
+			answer, err := p.dispatcher.Status(context.Background(), dispatch.Agent{}, dispatch.StatusRequest{})
+			if err != nil {
+				return 0
+			}
+			return answer.Tokens.Saved
+		},
+	}
+	for _, s := range p.cfg.Servers {
+		o.Servers = append(o.Servers, s.Name)
+	}
+	return o
+}
+
+// closeObserver sends the traces that wait, as far as a moment allows.
+func (p *program) closeObserver() error {
+	ctx, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
+	defer cancel()
+	if err := p.observer.Close(ctx); err != nil {
+		p.log.Debug("send the last traces", "error", err)
+	}
+	return nil
+}
+
+// follow keeps the catalog up with what a server says.
+func (p *program) follow(e downstream.Event) {
+	switch e.Kind {
+	case downstream.Ready, downstream.ToolsChanged, downstream.ResourcesChanged, downstream.PromptsChanged:
+		p.catalog.Schedule(e.Server)
+	}
+}
