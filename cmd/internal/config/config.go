@@ -4,12 +4,13 @@
 //
 // # Whose file is it
 //
-// A file is a client's if it is TOML, if its name is one that a client uses (.claude.json,
-// claude_desktop_config.json, .mcp.json, mcp.json, mcp_config.json, settings.json), or if it has a
-// top-level key that only clients write (servers as a mapping, inputs, projects, numStartups). Of a
-// client's file only the server block is read; everything else in it is ignored and named in
-// Config.Ignored. Any other file is ours: an unknown key is an error. In both, the keys that clients
-// put into a server's entry are understood: mapped where we have the same, ignored and named where not.
+// A file is a client's if it is TOML, if it is called .claude.json, claude_desktop_config.json or
+// settings.json, or if it has a top-level key that only clients write (servers as a mapping, inputs,
+// projects, numStartups). Of a client's file only the server block is read; everything else in it is
+// ignored and named in Config.Ignored. Files called .mcp.json, mcp.json or mcp_config.json may be
+// either's: all our keys are read, and unknown ones ignored and named. Any other file is ours, and an
+// unknown key in it is an error. In all of them the keys that clients put into a server's entry are
+// understood: mapped where we have the same, ignored and named where not.
 //
 // # Values
 //
@@ -146,7 +147,7 @@ func Parse(path string, data []byte, env func(string) (string, bool)) (*Config, 
 		return nil, p.err()
 	}
 	d := newDecoder(path, env, p)
-	d.client = isClientFile(path, root)
+	d.whose(path, root)
 	d.root(root)
 	return d.finish()
 }

@@ -16,8 +16,10 @@ type decoder struct {
 	*problems
 	env    Env
 	dir    string // that relative paths are relative to
-	client bool   // the file is a client's
-	out    *Config
+	client bool   // unknown keys are ignored and named, not refused
+	// blockOnly is set for a client's file, of which only the server block is read.
+	blockOnly bool
+	out       *Config
 	// unset gathers missing variables while a server is decoded; nil elsewhere, where they are
 	// problems of the file.
 	unset *[]string

@@ -12,32 +12,29 @@ import (
 // serverBlocks are the spellings of the block that holds the servers.
 var serverBlocks = []string{"mcpServers", "mcp_servers", "servers"}
 
-// clientNames are the names clients give their own files.
-var clientNames = []string{".claude.json", "claude_desktop_config.json", ".mcp.json", "mcp.json", "mcp_config.json", "settings.json"}
+var (
+	// clientNames are names that clients give to files in which they keep other things too.
+	clientNames = []string{".claude.json", "claude_desktop_config.json", "settings.json"}
+	// serverNames are names that clients give to files with nothing but servers in them.
+	serverNames = []string{".mcp.json", "mcp.json", "mcp_config.json"}
+	// onlyClients are top-level keys that only clients write.
+	onlyClients = []string{"inputs", "projects", "numStartups"}
+)
 
-// onlyClients are top-level keys that only clients write.
-var onlyClients = []string{"inputs", "projects", "numStartups"}
-
-// isClientFile says whether a file is a client's rather than ours; the package comment states the
-// rule.
-func isClientFile(path string, root *node) bool {
-	if notationOf(path, nil) == inTOML || slices.Contains(clientNames, strings.ToLower(filepath.Base(path))) {
-		return true
-	}
-	for _, key := range onlyClients {
-		if root.get(key) != nil {
-			return true
-		}
-	}
+// whose applies the rule of the package comment to a file.
+func (d *decoder) whose(path string, root *node) {
+	name := strings.ToLower(filepath.Base(path))
 	servers := root.get("servers")
-	return servers != nil && servers.kind == aMapping
+	d.blockOnly = notationOf(path, nil) == inTOML || slices.Contains(clientNames, name) || servers != nil && servers.kind == aMapping ||
+		slices.ContainsFunc(onlyClients, func(key string) bool { return root.get(key) != nil })
+	d.client = d.blockOnly || slices.Contains(serverNames, name)
 }
 
 // root decodes a whole file.
 func (d *decoder) root(n *node) {
 	f := d.mapping(n, "the file")
 	f.where = ""
-	if d.client {
+	if d.blockOnly {
 		d.clientRoot(f)
 		return
 	}

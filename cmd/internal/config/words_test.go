@@ -23,18 +23,17 @@ func wordsOutcome(t *testing.T, words ...string) string {
 	return strings.ReplaceAll(out, wd, "$WORK")
 }
 
-func TestFromWords(t *testing.T) {
-	for _, tt := range []struct {
-		name  string
-		words []string
-		want  string
-	}{
-		{"a command in SLON", []string{"mcp=(cmd: 'ojob mcps/mcp-time.yaml')", "mcpproxy=true"}, `mcpServers:
+var wordCases = []struct {
+	name  string
+	words []string
+	want  string
+}{
+	{"a command in SLON", []string{"mcp=(cmd: 'ojob mcps/mcp-time.yaml')", "mcpproxy=true"}, `mcpServers:
   mcp-time:
     command: ojob
     args: [mcps/mcp-time.yaml]
 `},
-		{"a list", []string{`mcp=[(cmd: 'ojob mcp-db.yaml jdbc=jdbc:h2:./data'), (type: remote, url: 'https://host.example:8/mcp', timeout: 5000)]`}, `mcpServers:
+	{"a list", []string{`mcp=[(cmd: 'ojob mcp-db.yaml jdbc=jdbc:h2:./data'), (type: remote, url: 'https://host.example:8/mcp', timeout: 5000)]`}, `mcpServers:
   mcp-db:
     command: ojob
     args: [mcp-db.yaml, 'jdbc=jdbc:h2:./data']
@@ -42,13 +41,13 @@ func TestFromWords(t *testing.T) {
     url: https://host.example:8/mcp
     timeout: 5s
 `},
-		{"a list with bars", []string{`mcp=[(cmd: a) | (cmd: a)]`}, `mcpServers:
+	{"a list with bars", []string{`mcp=[(cmd: a) | (cmd: a)]`}, `mcpServers:
   a:
     command: a
   a-2:
     command: a
 `},
-		{"JSON", []string{`mcp=[{"cmd": "npx -y \"@scope/server-x@1.2\" 'two words' ${TOKEN}", "env": {"A": "b"}}, {"name": "n", "command": "c", "args": ["d"]}]`}, `mcpServers:
+	{"JSON", []string{`mcp=[{"cmd": "npx -y \"@scope/server-x@1.2\" 'two words' ${TOKEN}", "env": {"A": "b"}}, {"name": "n", "command": "c", "args": ["d"]}]`}, `mcpServers:
   server-x:
     command: npx
     args: [-y, '@scope/server-x@1.2', two words, tok-value]
@@ -58,7 +57,7 @@ func TestFromWords(t *testing.T) {
     command: c
     args: [d]
 `},
-		{"several words", []string{"mcp=(cmd: a)", "mcp=(cmd: b)", "useutils=true", "mcplazy=true", "mcpproxythreshold=51200", "mcpproxyallow=a, b*", "mcpproxydeny=c", "usetools=true", "mcpproxytoon=false", "toolcachettl=0"}, `mcpServers:
+	{"several words", []string{"mcp=(cmd: a)", "mcp=(cmd: b)", "useutils=true", "mcplazy=true", "mcpproxythreshold=51200", "mcpproxyallow=a, b*", "mcpproxydeny=c", "usetools=true", "mcpproxytoon=false", "toolcachettl=0"}, `mcpServers:
   a:
     command: a
     lazy: true
@@ -75,31 +74,34 @@ tools:
   allow: [a, b*]
   deny: [c]
 `},
-		{"never spilled", []string{"mcpproxythreshold=0"}, "mcpServers: {}\nspill:\n  threshold: 0\n"},
-		{"authentication", []string{"mcp=(url: http://h/, auth: (type: bearer, token: abc), options: (x: 1))"}, `mcpServers:
+	{"never spilled", []string{"mcpproxythreshold=0"}, "mcpServers: {}\nspill:\n  threshold: 0\n"},
+	{"authentication", []string{"mcp=(url: http://h/, auth: (type: bearer, token: abc), options: (x: 1))"}, `mcpServers:
   h:
     url: http://h/
     headers:
       Authorization: Bearer abc
 mcp=: options: ignored, it has no meaning here
 `},
-		{"not available yet", []string{"mcpproxytoon=true", "toolcachettl=60", "mcpproxy=false", "mcp=(url: http://h/, auth: (type: oauth2))"},
-			"mcpproxytoon=: mcpproxytoon is not available yet\ntoolcachettl=: toolcachettl is not available yet\n" +
-				"mcpproxy=: plain tools without the proxy is not available yet\nmcp=: auth other than (type: bearer, token: …) is not available yet"},
-		{"unknown words", []string{"mcplasy=true", "word"}, "mcplasy=: unknown word \"mcplasy\"; did you mean \"mcplazy\"?\n\"word\" is no NAME=VALUE"},
-		{"wrong values", []string{"mcp=(cmd: 'a", "mcp={\"cmd\":", "mcp=x", "mcp=(cmd: 'a \"b')", "mcp=()", "useutils=yes", "mcpproxythreshold=big", "mcp=(cmd: '')", "mcp=(cmd: a, url: http://h/)", "mcp=(comand: a)"},
-			"mcp=: not valid SLON: at character 7: the quote is never closed\n" +
-				"mcp=: not valid JSON: parsing value: unexpected EOF (column 8)\n" +
-				"mcp=: entry 1 must be a mapping like (cmd: '…'), not text\n" +
-				"mcp=: cmd: a quote is never closed\n" +
-				"mcp=: server \"mcp-2\" is empty: it needs command, url or builtin\n" +
-				"useutils=: must be true or false, not \"yes\"\n" +
-				"mcpproxythreshold=: must be a number of bytes, not \"big\"\n" +
-				"mcp=: command is empty\n" +
-				"mcp=: server \"h\" has more than one of command, url and builtin\n" +
-				"mcp=: unknown key \"comand\"; did you mean \"command\"?\n" +
-				"mcp=: server \"mcp-4\" is empty: it needs command, url or builtin"},
-	} {
+	{"not available yet", []string{"mcpproxytoon=true", "toolcachettl=60", "mcpproxy=false", "mcp=(url: http://h/, auth: (type: oauth2))"},
+		"mcpproxytoon=: mcpproxytoon is not available yet\ntoolcachettl=: toolcachettl is not available yet\n" +
+			"mcpproxy=: plain tools without the proxy is not available yet\nmcp=: auth other than (type: bearer, token: …) is not available yet"},
+	{"unknown words", []string{"mcplasy=true", "word"}, "mcplasy=: unknown word \"mcplasy\"; did you mean \"mcplazy\"?\n\"word\" is no NAME=VALUE"},
+	{"wrong values", []string{"mcp=(cmd: 'a", "mcp={\"cmd\":", "mcp=x", "mcp=(cmd: 'a \"b')", "mcp=()", "useutils=yes", "mcpproxythreshold=big", "mcp=(cmd: '')", "mcp=(cmd: a, url: http://h/)", "mcp=(comand: a)"},
+		"mcp=: not valid SLON: at character 7: the quote is never closed\n" +
+			"mcp=: not valid JSON: parsing value: unexpected EOF (column 8)\n" +
+			"mcp=: entry 1 must be a mapping like (cmd: '…'), not text\n" +
+			"mcp=: cmd: a quote is never closed\n" +
+			"mcp=: server \"mcp-2\" is empty: it needs command, url or builtin\n" +
+			"useutils=: must be true or false, not \"yes\"\n" +
+			"mcpproxythreshold=: must be a number of bytes, not \"big\"\n" +
+			"mcp=: command is empty\n" +
+			"mcp=: server \"h\" has more than one of command, url and builtin\n" +
+			"mcp=: unknown key \"comand\"; did you mean \"command\"?\n" +
+			"mcp=: server \"mcp-4\" is empty: it needs command, url or builtin"},
+}
+
+func TestFromWords(t *testing.T) {
+	for _, tt := range wordCases {
 		t.Run(tt.name, func(t *testing.T) {
 			if diff := cmp.Diff(tt.want, wordsOutcome(t, tt.words...)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
