@@ -122,6 +122,9 @@ func (s *Shelf) findPath(ctx context.Context, owner Owner, name, path string, pa
 			return nil, Data, fmt.Errorf("path %.80q: %w", path, ErrDenied)
 		}
 	}
+	if os.IsPathSeparator(path[len(path)-1]) {
+		return nil, Data, fmt.Errorf("path %.80q is a folder: %w", path, ErrDenied)
+	}
 	dir, file := filepath.Split(filepath.Clean(path))
 	id, _, _ := strings.Cut(file, ".")
 	if s.local != nil && idForm.MatchString(id) && sameFolder(dir, s.local.dir) {

@@ -19,7 +19,7 @@ import (
 // Errors a caller may ask for with errors.Is. The message of an error that wraps one says what is wrong.
 var (
 	// ErrNotFound: no such result for this owner. It is an fs.ErrNotExist.
-	ErrNotFound = fmt.Errorf("not found: %w", fs.ErrNotExist)
+	ErrNotFound error = notFound{}
 	// ErrExpired: the owner's result was removed, by age or to make room.
 	ErrExpired = errors.New("expired")
 	// ErrStale: a handle from before a restart.
@@ -37,6 +37,11 @@ var (
 	// ErrTooLarge: more than this operation handles at once.
 	ErrTooLarge = errors.New("too large")
 )
+
+type notFound struct{}
+
+func (notFound) Error() string        { return "not found" }
+func (notFound) Is(target error) bool { return target == fs.ErrNotExist }
 
 // Owner is who may read a result: the same principal in the same session. With both empty (an anonymous
 // agent of a stateless server) a result is found by its long id only.
