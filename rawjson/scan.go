@@ -1,0 +1,173 @@
+package rawjson
+
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
+// The functions of this file return the index after what begins at i, or one of these.
+const (
+	invalid = -1
+	tooDeep = -2
+	stopped = -3 // show wants no more
+)
+
+// value stands inside depth objects and arrays.
+func value(b []byte, i, depth int) int {
+	if i >= len(b) {
+		return invalid
+	}
+	switch b[i] {
+	case '"':
+		return text(b, i)
+	case '{', '[':
+		return inside(b, i, depth, nil)
+	case 't':
+		return word(b, i, "true")
+	case 'f':
+		return word(b, i, "false")
+	case 'n':
+		return word(b, i, "null")
+	}
+	return number(b, i)
+}
+
+// inside goes through the object or array that opens at i, and shows what stands directly in it if show is not nil.
+func inside(b []byte, i, depth int, show func(key, value Span) bool) int {
+	if depth == MaxDepth {
+		return tooDeep
+	}
+	object, closing := b[i] == '{', b[i]+2
+	i = Space(b, i+1)
+	if i < len(b) && b[i] == closing {
+		return i + 1
+	}
+	for {
+		key := Span{i, i}
+		if object {
+			if key.To = text(b, i); key.To < 0 {
+				return invalid
+			}
+			i = Space(b, key.To)
+			if i >= len(b) || b[i] != ':' {
+				return invalid
+			}
+			i = Space(b, i+1)
+		}
+		from := i
+		if i = value(b, i, depth+1); i < 0 {
+			return i
+		}
+		if show != nil && !show(key, Span{from, i}) {
+			return stopped
+		}
+		i = Space(b, i)
+		if i < len(b) && b[i] == closing {
+			return i + 1
+		}
+		if i >= len(b) || b[i] != ',' {
+			return invalid
+		}
+		i = Space(b, i+1)
+	}
+}
+
+const (
+	lowBits  = 0x0101010101010101
+	highBits = 0x8080808080808080
+)
+
+// special marks in a word of eight bytes the first one that a string can't pass over: a quote, a backslash
+// or a control character. Higher marks may be false.
+func special(w uint64) uint64 {
+	quote := w ^ lowBits*'"'
+	back := w ^ lowBits*'\\'
+	return ((quote-lowBits)&^quote | (back-lowBits)&^back | (w-lowBits*0x20)&^w) & highBits
+}
+
+func text(b []byte, i int) int {
+	if i >= len(b) || b[i] != '"' {
+		return invalid
+	}
+	for i++; i < len(b); {
+		if i+8 <= len(b) {
+			mark := special(binary.LittleEndian.Uint64(b[i:]))
+			if mark == 0 {
+				i += 8
+				continue
+			}
+			i += bits.TrailingZeros64(mark) / 8
+		}
+		switch c := b[i]; {
+		case c == '"':
+			return i + 1
+		case c == '\\':
+			if i = escape(b, i); i < 0 {
+				return invalid
+			}
+		case c < 0x20:
+			return invalid
+		default:
+			i++
+		}
+	}
+	return invalid
+}
+
+func escape(b []byte, i int) int {
+	if i+1 >= len(b) {
+		return invalid
+	}
+	switch b[i+1] {
+	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+		return i + 2
+	case 'u':
+		if i+6 <= len(b) && hex4(b[i+2:]) >= 0 {
+			return i + 6
+		}
+	}
+	return invalid
+}
+
+func word(b []byte, i int, w string) int {
+	if i+len(w) > len(b) || string(b[i:i+len(w)]) != w {
+		return invalid
+	}
+	return i + len(w)
+}
+
+func number(b []byte, i int) int {
+	if b[i] == '-' {
+		i++
+	}
+	if i < len(b) && b[i] == '0' {
+		i++
+	} else if i = digits(b, i); i < 0 {
+		return invalid
+	}
+	if i < len(b) && b[i] == '.' {
+		if i = digits(b, i+1); i < 0 {
+			return invalid
+		}
+	}
+	if i < len(b) && (b[i] == 'e' || b[i] == 'E') {
+		i++
+		if i < len(b) && (b[i] == '+' || b[i] == '-') {
+			i++
+		}
+		return digits(b, i)
+	}
+	return i
+}
+
+// digits wants one digit at least.
+func digits(b []byte, i int) int {
+	start := i
+	for i < len(b) && b[i] >= '0' && b[i] <= '9' {
+		i++
+	}
+	if i == start {
+		return invalid
+	}
+	return i
+}

@@ -1,0 +1,136 @@
+package rawjson
+
+import (
+	"bytes"
+	"encoding/json"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// Text returns what a JSON string says, nil if raw is none. Half surrogates become the replacement character, all other
+// bytes stay as they are, valid UTF-8 or not. Without escapes it is a part of raw.
+func Text(raw []byte) []byte {
+	if len(raw) < 2 || raw[0] != '"' || raw[len(raw)-1] != '"' {
+		return nil
+	}
+	b := raw[1 : len(raw)-1]
+	n := bytes.IndexByte(b, '\\')
+	if n < 0 {
+		return b
+	}
+	out := make([]byte, 0, len(b))
+	for ; n >= 0; n = bytes.IndexByte(b, '\\') {
+		out = append(out, b[:n]...)
+		if b = b[n:]; escape(b, 0) < 0 {
+			return nil
+		}
+		var r rune
+		r, b = unescape(b)
+		out = utf8.AppendRune(out, r)
+	}
+	return append(out, b...)
+}
+
+// unescape reads the escape b begins with, or two that are one character.
+func unescape(b []byte) (rune, []byte) {
+	switch c, rest := b[1], b[2:]; c {
+	case 'u':
+		r, rest := hex4(rest), rest[4:]
+		if utf16.IsSurrogate(r) {
+			if len(rest) < 6 || rest[0] != '\\' || rest[1] != 'u' {
+				return utf8.RuneError, rest
+			}
+			if r = utf16.DecodeRune(r, hex4(rest[2:])); r != utf8.RuneError {
+				rest = rest[6:]
+			}
+		}
+		return r, rest
+	case 'b':
+		return '\b', rest
+	case 'f':
+		return '\f', rest
+	case 'n':
+		return '\n', rest
+	case 'r':
+		return '\r', rest
+	case 't':
+		return '\t', rest
+	default:
+		return rune(c), rest
+	}
+}
+
+// hex4 reads four hexadecimal digits, -1 if they are none.
+func hex4(b []byte) rune {
+	var r rune
+	for _, c := range b[:4] {
+		switch {
+		case '0' <= c && c <= '9':
+			c -= '0'
+		case 'a' <= c && c <= 'f':
+			c -= 'a' - 10
+		case 'A' <= c && c <= 'F':
+			c -= 'A' - 10
+		default:
+			return -1
+		}
+		r = r<<4 | rune(c)
+	}
+	return r
+}
+
+// Unquote decodes a JSON string as encoding/json does: what is not valid UTF-8 becomes the replacement character. ""
+// if raw is none. The result shares no memory with raw.
+func Unquote(raw []byte) string {
+	s := Text(raw)
+	if !utf8.Valid(s) {
+		return string([]rune(string(s)))
+	}
+	return string(s)
+}
+
+// Quote encodes s as a JSON string, without the escapes that only HTML needs.
+func Quote(s string) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(s); err != nil {
+		panic(err) // a string always encodes
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}
+
+// Compact takes the white space between the tokens out of valid JSON; their spelling stays. Without any it returns raw.
+func Compact(raw []byte) []byte {
+	var out []byte
+	from := 0
+	for i := 0; i < len(raw); {
+		switch c := raw[i]; {
+		case c == '"':
+			if i = text(raw, i); i < 0 {
+				i = len(raw)
+			}
+		case IsSpace(c):
+			if out == nil {
+				out = make([]byte, 0, len(raw))
+			}
+			out = append(out, raw[from:i]...)
+			i = Space(raw, i)
+			from = i
+		default:
+			i++
+		}
+	}
+	if out == nil {
+		return raw
+	}
+	return append(out, raw[from:]...)
+}
+
+// OneLine is Compact for JSON that holds line breaks; without them it returns raw. (Inside strings there are none.)
+func OneLine(raw []byte) []byte {
+	if bytes.IndexByte(raw, '\n') < 0 && bytes.IndexByte(raw, '\r') < 0 {
+		return raw
+	}
+	return Compact(raw)
+}
