@@ -92,8 +92,8 @@ func TestJSONShapes(t *testing.T) {
 		t.Errorf("got %v", conn)
 	}
 	keys(t, first(t, conn["tools"]), "name description inputSchema")
-	found := keys(t, s.do(`{"action":"search","query":"echo","format":"json","includeInputSchema":true}`).ok().object(), "action query totalMatches confident results")
-	keys(t, first(t, found["results"]), "connection alias tool type description signature score matchedFields state inputSchema")
+	found := keys(t, s.do(`{"action":"search","query":"echo","format":"json"}`).ok().object(), "action query totalMatches confident results")
+	keys(t, first(t, found["results"]), "connection alias tool type description signature score matchedFields state")
 	keys(t, first(t, found["unavailable"]), "connection why")
 	described := keys(t, s.do(`{"action":"describe","tool":["fixture/structured","fixture/nested"],"format":"json"}`).ok().object(), "action items")
 	keys(t, first(t, described["items"]), "connection alias type name description signature inputSchema outputSchema example")

@@ -78,7 +78,7 @@ func TestInlineIsUnchanged(t *testing.T) {
 				Connection, Tool          string
 				ByteSize, EstimatedTokens int
 			}
-			if err := json.Unmarshal(ours["proxy-dispatch"], &about); err != nil || about.Connection != "fixture" || about.Tool != c.tool || about.ByteSize == 0 {
+			if err := json.Unmarshal(ours["proxy-dispatch"], &about); err != nil || about.Connection != "fixture" || about.Tool != c.tool {
 				t.Errorf("_meta of ours: got %s (%v)", ours["proxy-dispatch"], err)
 			}
 		})
@@ -265,8 +265,12 @@ func TestIdsOfTheAgent(t *testing.T) {
 func TestResourcesAndPrompts(t *testing.T) {
 	t.Parallel()
 	s := serve(t, config("", fix("fixture")))
-	s.do(`{"action":"call","type":"resource","tool":"fixture://notes/1"}`).ok().wants("first note")
-	s.do(`{"action":"call","type":"resource","tool":"fixture://notes/77"}`).ok().wants("note 77")
+	for uri, want := range map[string]string{"fixture://notes/1": `"text":"first note"`, "fixture://notes/77": `"text":"note 77"`, "fixture://blob": `"blob":"AAEC/w=="`} {
+		if got := s.do(`{"action":"call","type":"resource","tool":"` + uri + `"}`).ok(); !strings.Contains(string(got.raw), want) {
+			t.Errorf("%s: got %s, want %s", uri, got.raw, want)
+		}
+	}
+	s.do(`{"action":"call","type":"resource","tool":"fixture://log"}`).ok().wants("lines", `"op":"grep"`)
 	s.do(`{"action":"call","type":"prompt","tool":"greet","arguments":{"who":"Ada"}}`).ok().wants("Greet Ada.")
 	s.do(`{"action":"call","type":"prompt","tool":"greet","arguments":{}}`).fails("invalid_arguments", "who")
 	s.do(`{"action":"list","type":"resource"}`).ok().wants("fixture://notes/1", "fixture://notes/{id}")

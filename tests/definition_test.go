@@ -156,7 +156,7 @@ func TestInstructions(t *testing.T) {
 		t.Errorf("instructions cost %d tokens, want some and at most 200:\n%s", n, r.Instructions)
 	}
 	for _, w := range []string{"files", "more", "search"} {
-		if !strings.Contains(r.Instructions, w) {
+		if !strings.Contains(strings.ToLower(r.Instructions), w) {
 			t.Errorf("instructions lack %q:\n%s", w, r.Instructions)
 		}
 	}

@@ -91,17 +91,13 @@ func runExample(t *testing.T, h *home, e example) {
 		if err := os.WriteFile(h.file, []byte(e.body), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if out, err := h.command(t, "validate", "--config", h.file).CombinedOutput(); err != nil {
-			t.Errorf("validate: %v\n%s", err, out)
-		}
+		understood(t, h, h.file)
 	case "foreign":
 		file := filepath.Join(h.dir, "foreign.json")
 		if err := os.WriteFile(file, []byte(e.body), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if out, err := h.command(t, "validate", "--config", file).CombinedOutput(); err != nil {
-			t.Errorf("validate: %v\n%s", err, out)
-		}
+		understood(t, h, file)
 	case "calls":
 		conversation(t, h, e.body)
 	case "":
@@ -113,6 +109,15 @@ func runExample(t *testing.T, h *home, e example) {
 	case "shown":
 	default:
 		t.Errorf("unknown mark %q", e.mark)
+	}
+}
+
+// understood reads a configuration without starting its servers: not all of them are on this machine.
+func understood(t *testing.T, h *home, file string) {
+	t.Helper()
+	out, err := h.command(t, "config", "--resolved", "--config", file).CombinedOutput()
+	if err != nil {
+		t.Errorf("config --resolved: %v\n%s", err, out)
 	}
 }
 
@@ -129,8 +134,8 @@ func conversation(t *testing.T, h *home, requests string) {
 			t.Errorf("an example fails:\n%s", clip(part, 1500))
 		}
 	}
-	if text := out.String(); strings.Contains(text, "HANDLE") {
-		t.Errorf("no report gave a handle:\n%s", clip(text, 1500))
+	if strings.Contains(requests, "HANDLE") && !handleIn.MatchString(out.String()) {
+		t.Errorf("no report gave a handle:\n%s", clip(out.String(), 1500))
 	}
 }
 

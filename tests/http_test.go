@@ -80,8 +80,8 @@ func TestHTTP(t *testing.T) {
 		t.Errorf("got %d notifications, want 3 steps of progress", n)
 	}
 	h := one.spilled("big", `{"bytes":100000}`)
-	one.read(h, `"op":"head","lines":1`).ok().wants("item-000001")
-	two.read(h, `"op":"head","lines":1`).fails("not_found")
+	one.read(h, `"op":"head","lines":2`).ok().wants("item-000001")
+	two.read(h, `"op":"head","lines":2`).fails("not_found")
 	for path, word := range map[string]string{"/healthz": "", "/readyz": "", "/metrics": "proxy_dispatch"} {
 		resp, err := http.Get("http://" + addr + path)
 		if err != nil {

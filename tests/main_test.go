@@ -278,6 +278,7 @@ func (s *session) do(arguments string) answer {
 
 func (s *session) doWith(arguments, extra string) answer {
 	s.t.Helper()
+	arguments = strings.ReplaceAll(arguments, "\n", " ") // a message is one line
 	raw, err := s.Call(s.ctx, "proxy-dispatch", arguments, extra)
 	if err != nil {
 		s.t.Fatalf("call %s: %v\n%s", clip(arguments, 300), err, clip(s.Stderr(), 2000))

@@ -56,12 +56,11 @@ func scriptParams(t *testing.T, dir, path string) testscript.Params {
 			e.Setenv("HOME", e.WorkDir)
 			e.Setenv("XDG_CACHE_HOME", filepath.Join(e.WorkDir, ".cache"))
 			e.Setenv("XDG_CONFIG_HOME", filepath.Join(e.WorkDir, ".config"))
-			e.Setenv("TMPDIR", filepath.Join(e.WorkDir, ".tmp"))
 			e.Setenv("FIXTURE", self(t))
 			e.Setenv("FIXTURE_ON", fixture.EnvKey)
 			e.Setenv("NO_COLOR", "1")
 			e.Setenv("DOLLAR", "$")
-			return os.Mkdir(filepath.Join(e.WorkDir, ".tmp"), 0o700)
+			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"agent": agentCommand, "expand": expandCommand},
 	}

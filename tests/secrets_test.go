@@ -24,10 +24,10 @@ var secrets = map[string]string{
 func secretConfig() string {
 	self, _ := os.Executable()
 	return config(`"log":{"level":"debug"}`,
-		server{"chatty", fmt.Sprintf(`{"command":%q,"args":["--stderr","secrets","--name","${SECRET_OF_TESTS}"],"env":{"PROXY_DISPATCH_FIXTURE":"fixture-on","API_VALUE":%q}}`, self, secrets["env value"])},
+		server{"chatty", fmt.Sprintf(`{"command":%q,"args":["--stderr","secrets"],"env":{"PROXY_DISPATCH_FIXTURE":"fixture-on","API_VALUE":%q,"EXPANDED":"${SECRET_OF_TESTS}"}}`, self, secrets["env value"])},
 		server{"dying", fmt.Sprintf(`{"command":%q,"args":["--token",%q,"--api-key=%s","--auth-header",%q],"env":{"PROXY_DISPATCH_FIXTURE":"fixture-on","API_VALUE":%q}}`,
 			self, secrets["after a flag"], secrets["in a flag"], secrets["short flag style"], secrets["env value"])},
-		server{"absent", fmt.Sprintf(`{"command":"no-such-program","args":["--password",%q],"env":{"X":%q}}`, secrets["after a flag"], secrets["env value"])},
+		server{"absent", fmt.Sprintf(`{"command":"no-such-program","args":["run","${SECRET_OF_TESTS}","--password",%q],"env":{"X":%q}}`, secrets["after a flag"], secrets["env value"])},
 		server{"remote", fmt.Sprintf(`{"url":"http://someone:%s@127.0.0.1:1/mcp?key=%s","headers":{"Authorization":"Bearer %s"}}`, secrets["userinfo"], secrets["query value"], secrets["header value"])},
 	)
 }

@@ -242,7 +242,7 @@ func TestStoreOnDisk(t *testing.T) {
 	if compactJSON(body) != fixture.Records(100_000) {
 		t.Errorf("the file is not the data: %s", clip(string(body), 200))
 	}
-	s.read(file, `"op":"head","lines":1`).ok().wants("item-000001")
+	s.read(file, `"op":"head","lines":2`).ok().wants("item-000001")
 	link := filepath.Join(filepath.Dir(file), "link.json")
 	if err := os.Symlink("/etc/hostname", link); err != nil {
 		t.Fatal(err)
