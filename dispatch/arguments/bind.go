@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/proxy-dispatch/proxy-dispatch/rawjson"
 )
 
 const (
@@ -32,10 +34,10 @@ type Lookup func(ctx context.Context, r Reference) (json.RawMessage, error)
 // Bind returns the arguments (the same bytes if nothing was replaced) and the names referred to,
 // each once. Its errors wrap those of get, ErrBadReference, ErrTooLarge or ErrNotObject.
 func Bind(ctx context.Context, args json.RawMessage, s *Schema, get Lookup) (json.RawMessage, []string, error) {
-	if !json.Valid(args) {
+	if !rawjson.Valid(args) {
 		return nil, nil, ErrNotObject
 	}
-	i := skipSpace(args, 0)
+	i := rawjson.Space(args, 0)
 	if args[i] != '{' {
 		return nil, nil, ErrNotObject
 	}
@@ -51,8 +53,8 @@ func Bind(ctx context.Context, args json.RawMessage, s *Schema, get Lookup) (jso
 		return nil, nil, err
 	}
 	bound := json.RawMessage(splice(args, b.edits))
-	if i = skipSpace(bound, 0); bound[i] == '"' {
-		if inner, ok := insideString(bound[i:skip(bound, i)]); ok {
+	if i = rawjson.Space(bound, 0); bound[i] == '"' {
+		if inner, ok := insideString(bound[i:rawjson.Skip(bound, i)]); ok {
 			bound, i = inner, 0
 		}
 	}
@@ -83,17 +85,17 @@ func (b *binder) value(ctx context.Context, i int, at place, path string, depth 
 			return b.reference(ctx, i, ms, ref, at, path)
 		}
 		if lit, ok := readLiteral(b.raw, ms); ok {
-			b.edits = append(b.edits, edit{i, skip(b.raw, i), b.raw[lit.start:lit.end]})
+			b.edits = append(b.edits, edit{i, rawjson.Skip(b.raw, i), lit.Of(b.raw)})
 			return nil
 		}
 		for _, m := range ms {
-			if err := b.value(ctx, m.start, at.member(m.key), join(path, m.key), depth+1); err != nil {
+			if err := b.value(ctx, m.From, at.member(m.key), join(path, m.key), depth+1); err != nil {
 				return err
 			}
 		}
 	case '[':
 		for n, e := range elements(b.raw, i) {
-			if err := b.value(ctx, e.start, at.item(n), index(path, n), depth+1); err != nil {
+			if err := b.value(ctx, e.From, at.item(n), index(path, n), depth+1); err != nil {
 				return err
 			}
 		}
@@ -102,7 +104,7 @@ func (b *binder) value(ctx context.Context, i int, at place, path string, depth 
 }
 
 // reference puts in what the reference at position i stands for.
-func (b *binder) reference(ctx context.Context, i int, ms []span, ref Reference, at place, path string) error {
+func (b *binder) reference(ctx context.Context, i int, ms []member, ref Reference, at place, path string) error {
 	if path == "" {
 		path = "arguments"
 	}
@@ -112,21 +114,19 @@ func (b *binder) reference(ctx context.Context, i int, ms []span, ref Reference,
 	if b.count++; b.count > maxReferences {
 		return fmt.Errorf("%s: more than %d references: %w", path, maxReferences, ErrTooLarge)
 	}
-	end := skip(b.raw, i)
+	end := rawjson.Skip(b.raw, i)
 	ref.Raw = b.raw[i:end]
 	v, err := b.get(ctx, ref)
 	if errors.Is(err, ErrNoReference) {
 		return nil
 	}
-	if err == nil && !json.Valid(v) {
+	if err == nil && !rawjson.Valid(v) {
 		err = errors.New("value is no JSON")
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	if bytes.IndexByte(v, '\n') >= 0 { // stored data has a record a line
-		v = compact(v)
-	}
+	v = rawjson.OneLine(v) // stored data has a record a line
 	v = inForm(bytes.TrimSpace(v), ref.As, at.kinds())
 	if b.size += len(v); b.size > maxBound {
 		return fmt.Errorf("%s: more than %d bytes: %w", path, maxBound, ErrTooLarge)
@@ -150,9 +150,9 @@ func inForm(v []byte, as string, want kinds) []byte {
 			return inner
 		}
 	case as == "json" && onlyText:
-		return quote(string(compact(v)))
+		return rawjson.Quote(string(rawjson.Compact(v)))
 	case k != text && (as == "text" || onlyText):
-		return quote(asText(v))
+		return rawjson.Quote(asText(v))
 	}
 	return v
 }
@@ -166,22 +166,12 @@ func asText(v []byte) string {
 		}
 		lines := make([]string, 0, len(all))
 		for _, e := range all {
-			if v[e.start] != '"' {
-				return string(compact(v))
+			if v[e.From] != '"' {
+				return string(rawjson.Compact(v))
 			}
-			lines = append(lines, unquote(v[e.start:e.end]))
+			lines = append(lines, rawjson.Unquote(e.Of(v)))
 		}
 		return strings.Join(lines, "\n")
 	}
-	return string(compact(v))
-}
-
-// compact takes the space between tokens out of valid JSON; spelling stays.
-func compact(v []byte) []byte {
-	var b bytes.Buffer
-	b.Grow(len(v))
-	if err := json.Compact(&b, v); err != nil {
-		return v
-	}
-	return b.Bytes()
+	return string(rawjson.Compact(v))
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/proxy-dispatch/proxy-dispatch/rawjson"
 )
 
 // maxProblems is how many problems an Invalid lists.
@@ -57,12 +59,12 @@ func (s *Schema) Check(args json.RawMessage) error {
 	if s == nil {
 		return nil
 	}
-	if !json.Valid(args) {
+	if !rawjson.Valid(args) {
 		return invalid(Problem{Message: "arguments are not JSON"})
 	}
-	i := skipSpace(args, 0)
+	i := rawjson.Space(args, 0)
 	if args[i] != '{' {
-		return invalid(Problem{Message: "arguments: want object, got " + shown(args[i:skip(args, i)])})
+		return invalid(Problem{Message: "arguments: want object, got " + shown(args[i:rawjson.Skip(args, i)])})
 	}
 	d := &decoder{raw: args}
 	var at place // with conditions at the root a place does not tell all
@@ -103,14 +105,14 @@ func (d *decoder) value(i int, at place, path string) (any, int) {
 		return d.object(i, at, path)
 	case '[':
 		if at.silent(list) {
-			if end := skip(d.raw, i); end-i > maxPlain {
+			if end := rawjson.Skip(d.raw, i); end-i > maxPlain {
 				return []any{}, end
 			}
 		}
 		return d.list(i, path)
 	case '"':
-		end := skipString(d.raw, i)
-		return unquote(d.raw[i:end]), end
+		end := rawjson.Skip(d.raw, i)
+		return rawjson.Unquote(d.raw[i:end]), end
 	case 't':
 		return true, i + len("true")
 	case 'f':
@@ -118,7 +120,7 @@ func (d *decoder) value(i int, at place, path string) (any, int) {
 	case 'n':
 		return nil, i + len("null")
 	}
-	end := skip(d.raw, i)
+	end := rawjson.Skip(d.raw, i)
 	n := string(d.raw[i:end])
 	if !sane(n) {
 		d.problem(path, "number "+clip(n, maxNote)+" is out of range")
@@ -129,14 +131,14 @@ func (d *decoder) value(i int, at place, path string) (any, int) {
 
 func (d *decoder) object(i int, at place, path string) (any, int) {
 	if at.silent(object) && path != "" {
-		if end := skip(d.raw, i); end-i > maxPlain {
+		if end := rawjson.Skip(d.raw, i); end-i > maxPlain {
 			return map[string]any{}, end
 		}
 	}
 	out := make(map[string]any)
-	for i = skipSpace(d.raw, i+1); d.raw[i] != '}'; i = next(d.raw, i) {
-		end := skipString(d.raw, i)
-		key := unquote(d.raw[i:end])
+	for i = rawjson.Space(d.raw, i+1); d.raw[i] != '}'; i = next(d.raw, i) {
+		end := rawjson.Skip(d.raw, i)
+		key := rawjson.Unquote(d.raw[i:end])
 		sub := join(path, key)
 		if _, twice := out[key]; twice {
 			d.problem(sub, "stands twice in its object")
@@ -145,19 +147,28 @@ func (d *decoder) object(i int, at place, path string) (any, int) {
 		if path == "" { // deeper a stand-in would rarely pay for finding the place
 			below = at.member(key)
 		}
-		out[key], i = d.value(skipSpace(d.raw, skipSpace(d.raw, end)+1), below, sub)
+		out[key], i = d.value(rawjson.Space(d.raw, rawjson.Space(d.raw, end)+1), below, sub)
 	}
 	return out, i + 1
 }
 
 func (d *decoder) list(i int, path string) (any, int) {
 	out := []any{}
-	for i = skipSpace(d.raw, i+1); d.raw[i] != ']'; i = next(d.raw, i) {
+	for i = rawjson.Space(d.raw, i+1); d.raw[i] != ']'; i = next(d.raw, i) {
 		var v any
 		v, i = d.value(i, nil, index(path, len(out)))
 		out = append(out, v)
 	}
 	return out, i + 1
+}
+
+// next moves from the end of one value past a comma to what follows.
+func next(b []byte, i int) int {
+	i = rawjson.Space(b, i)
+	if b[i] == ',' {
+		i = rawjson.Space(b, i+1)
+	}
+	return i
 }
 
 func (d *decoder) problem(path, message string) {

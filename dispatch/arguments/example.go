@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/proxy-dispatch/proxy-dispatch/rawjson"
 )
 
 const (
@@ -189,7 +191,7 @@ func (e *exampler) text(all []*jsonschema.Schema) json.RawMessage {
 		example = example[:most]
 	}
 	e.left -= len(example)
-	return quote(example)
+	return rawjson.Quote(example)
 }
 
 // numberExample is 1, moved into the bounds and onto a multiple.

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/proxy-dispatch/proxy-dispatch/rawjson"
 )
 
 // ErrNotObject is returned for input that is not one complete JSON object.
@@ -42,22 +44,23 @@ type Object []Member
 // ParseObject reads one JSON object. Values are subslices of raw. The error is ErrNotObject or a
 // *DuplicateError; only the object's own keys are looked at, not those of nested objects.
 func ParseObject(raw json.RawMessage) (Object, error) {
-	if !json.Valid(raw) {
-		return nil, ErrNotObject
-	}
-	start := skipSpace(raw, 0)
-	if raw[start] != '{' {
-		return nil, ErrNotObject
-	}
 	var o Object
+	var twice *DuplicateError
 	seen := make(map[string]string)
-	for _, m := range members(raw, start) {
-		folded := fold(m.key)
-		if first, ok := seen[folded]; ok {
-			return nil, &DuplicateError{First: first, Second: m.key}
+	ok := rawjson.Object(raw, func(written, value []byte) {
+		key := rawjson.Unquote(written)
+		folded := fold(key)
+		if first, ok := seen[folded]; ok && twice == nil {
+			twice = &DuplicateError{First: first, Second: key}
 		}
-		seen[folded] = m.key
-		o = append(o, Member{Key: m.key, Value: json.RawMessage(raw[m.start:m.end])})
+		seen[folded] = key
+		o = append(o, Member{Key: key, Value: value})
+	})
+	switch {
+	case !ok:
+		return nil, ErrNotObject
+	case twice != nil:
+		return nil, twice
 	}
 	return o, nil
 }
@@ -106,7 +109,7 @@ func (o Object) Raw() json.RawMessage {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		b.Write(quote(m.Key))
+		b.Write(rawjson.Quote(m.Key))
 		b.WriteByte(':')
 		if len(m.Value) == 0 {
 			b.WriteString("null")
@@ -127,15 +130,4 @@ func fold(key string) string {
 		}
 		return least
 	}, key)
-}
-
-// quote encodes s as a JSON string without HTML escapes.
-func quote(s string) []byte {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(s); err != nil {
-		panic("arguments: encode string: " + err.Error())
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }

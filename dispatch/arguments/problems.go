@@ -10,6 +10,8 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+
+	"github.com/proxy-dispatch/proxy-dispatch/rawjson"
 )
 
 const (
@@ -116,7 +118,7 @@ func (t *translator) leaf(e *jsonschema.ValidationError) {
 	case *kind.DependentRequired:
 		t.needs(e, k.Prop, k.Missing)
 	case *kind.PropertyNames:
-		t.add(e, "key %s is not allowed", clip(string(quote(k.Property)), maxShown))
+		t.add(e, "key %s is not allowed", clip(string(rawjson.Quote(k.Property)), maxShown))
 	case *kind.Contains, *kind.MinContains, *kind.MaxContains:
 		t.add(e, "the schema asks for certain elements that are not there")
 	default:
@@ -318,7 +320,7 @@ func shownValue(v any) string {
 	case json.Number:
 		return clip(v.String(), maxShown)
 	case string:
-		return "string " + string(quote(clip(v, maxShown)))
+		return "string " + string(rawjson.Quote(clip(v, maxShown)))
 	case []any:
 		return fmt.Sprintf("array of %d", len(v))
 	case map[string]any:

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/proxy-dispatch/proxy-dispatch/rawjson"
 )
 
 // Reference is a `{"$from": …}` object: it stands for data kept outside the conversation.
@@ -41,10 +43,10 @@ var (
 // References returns the references in args in the order they stand there, those under `$literal`
 // left out. Malformed ones are returned as far as they can be read; Bind refuses them.
 func References(args json.RawMessage) []Reference {
-	if !json.Valid(args) || !mayRefer(args) {
+	if !rawjson.Valid(args) || !mayRefer(args) {
 		return nil
 	}
-	return references(args, skipSpace(args, 0), 0)
+	return references(args, rawjson.Space(args, 0), 0)
 }
 
 func references(b []byte, i, depth int) []Reference {
@@ -56,18 +58,18 @@ func references(b []byte, i, depth int) []Reference {
 	case '{':
 		ms := members(b, i)
 		if ref, ok := readReference(b, ms); ok {
-			ref.Raw = b[i:skip(b, i)]
+			ref.Raw = b[i:rawjson.Skip(b, i)]
 			return []Reference{ref}
 		}
 		if _, ok := readLiteral(b, ms); ok {
 			return nil
 		}
 		for _, m := range ms {
-			found = append(found, references(b, m.start, depth+1)...)
+			found = append(found, references(b, m.From, depth+1)...)
 		}
 	case '[':
 		for _, e := range elements(b, i) {
-			found = append(found, references(b, e.start, depth+1)...)
+			found = append(found, references(b, e.From, depth+1)...)
 		}
 	}
 	return found
@@ -80,24 +82,24 @@ func mayRefer(b []byte) bool {
 }
 
 // isReserved reports whether an object is a reference or a literal.
-func isReserved(b []byte, ms []span) bool {
+func isReserved(b []byte, ms []member) bool {
 	_, ref := readReference(b, ms)
 	_, lit := readLiteral(b, ms)
 	return ref || lit
 }
 
 // readLiteral returns the reference object that a literal protects.
-func readLiteral(b []byte, ms []span) (span, bool) {
-	if len(ms) != 1 || ms[0].key != literalKey || b[ms[0].start] != '{' {
-		return span{}, false
+func readLiteral(b []byte, ms []member) (member, bool) {
+	if len(ms) != 1 || ms[0].key != literalKey || b[ms[0].From] != '{' {
+		return member{}, false
 	}
-	_, ok := readReference(b, members(b, ms[0].start))
+	_, ok := readReference(b, members(b, ms[0].From))
 	return ms[0], ok
 }
 
 // readReference reads an object that counts as a reference: its keys are among the four and $from
 // looks like a name or a list of names.
-func readReference(b []byte, ms []span) (Reference, bool) {
+func readReference(b []byte, ms []member) (Reference, bool) {
 	if len(ms) == 0 || len(ms) > len(referenceKeys) {
 		return Reference{}, false
 	}
@@ -108,14 +110,14 @@ func readReference(b []byte, ms []span) (Reference, bool) {
 			return Reference{}, false
 		}
 		seen = append(seen, m.key)
-		raw := b[m.start:m.end]
+		raw := m.Of(b)
 		var s string
 		if raw[0] == '"' {
-			s = unquote(raw)
+			s = rawjson.Unquote(raw)
 		}
 		switch m.key {
 		case fromKey:
-			ref.From = readNames(b, m)
+			ref.From = readNames(b, m.Span)
 		case "path":
 			ref.Path = s
 		case "jq":
@@ -128,17 +130,17 @@ func readReference(b []byte, ms []span) (Reference, bool) {
 }
 
 // readNames reads the value of $from; nil if it is neither a name nor a list of them.
-func readNames(b []byte, m span) []string {
-	all := []span{m}
-	if b[m.start] == '[' {
-		all = elements(b, m.start)
+func readNames(b []byte, at rawjson.Span) []string {
+	all := []rawjson.Span{at}
+	if b[at.From] == '[' {
+		all = elements(b, at.From)
 	}
 	var names []string
 	for _, e := range all {
-		if b[e.start] != '"' {
+		if b[e.From] != '"' {
 			return nil
 		}
-		name := unquote(b[e.start:e.end])
+		name := rawjson.Unquote(e.Of(b))
 		if name == "" || len(name) > maxName || strings.ContainsFunc(name, func(r rune) bool {
 			return unicode.IsSpace(r) || unicode.IsControl(r)
 		}) {
@@ -150,9 +152,9 @@ func readNames(b []byte, m span) []string {
 }
 
 // checkReference refuses a reference that says something it cannot mean; null counts as absent.
-func checkReference(b []byte, ms []span, ref Reference) error {
+func checkReference(b []byte, ms []member, ref Reference) error {
 	for _, m := range ms {
-		if m.key != fromKey && b[m.start] != '"' && b[m.start] != 'n' {
+		if m.key != fromKey && b[m.From] != '"' && b[m.From] != 'n' {
 			return fmt.Errorf("%w: %s is no string", ErrBadReference, m.key)
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/proxy-dispatch/proxy-dispatch/rawjson"
 )
 
 const (
@@ -20,11 +22,11 @@ const (
 // was nothing to repair) and a short note for each repair. References (see Bind) are left alone.
 // A nil Schema repairs nothing.
 func (s *Schema) Repair(args json.RawMessage) (json.RawMessage, []string) {
-	if s == nil || !json.Valid(args) {
+	if s == nil || !rawjson.Valid(args) {
 		return args, nil
 	}
 	r := &repairer{}
-	edits := r.value(args, skipSpace(args, 0), s.place, "", 0)
+	edits := r.value(args, rawjson.Space(args, 0), s.place, "", 0)
 	if more := len(r.notes) - maxNotes; more > 0 {
 		r.notes = append(r.notes[:maxNotes], fmt.Sprintf("+%d more", more))
 	}
@@ -45,11 +47,11 @@ func (r *repairer) value(b []byte, i int, at place, path string, depth int) []ed
 	case got == '[' && k&list != 0:
 		var edits []edit
 		for n, e := range elements(b, i) {
-			edits = append(edits, r.value(b, e.start, at.item(n), index(path, n), depth+1)...)
+			edits = append(edits, r.value(b, e.From, at.item(n), index(path, n), depth+1)...)
 		}
 		return edits
 	case got != '{' && got != '[' && got != 'n':
-		end := skip(b, i)
+		end := rawjson.Skip(b, i)
 		if fixed, ok := r.scalar(b[i:end], at, path, depth); ok {
 			return []edit{{i, end, fixed}}
 		}
@@ -67,19 +69,19 @@ func (r *repairer) object(b []byte, i int, at place, path string, depth int) []e
 	kept := false // some member before this one stays
 	for n, m := range ms {
 		sub, key := at.member(m.key), join(path, m.key)
-		if b[m.start] != 'n' || sub.kinds()&null != 0 || !at.declares(m.key) || at.requires(m.key) {
+		if b[m.From] != 'n' || sub.kinds()&null != 0 || !at.declares(m.key) || at.requires(m.key) {
 			kept = true
-			edits = append(edits, r.value(b, m.start, sub, key, depth+1)...)
+			edits = append(edits, r.value(b, m.From, sub, key, depth+1)...)
 			continue
 		}
 		r.note("%s: null dropped", key)
 		switch {
 		case kept:
-			edits = append(edits, edit{ms[n-1].end, m.end, nil})
+			edits = append(edits, edit{ms[n-1].To, m.To, nil})
 		case n+1 < len(ms):
-			edits = append(edits, edit{m.keyStart, ms[n+1].keyStart, nil})
+			edits = append(edits, edit{m.keyAt, ms[n+1].keyAt, nil})
 		default:
-			edits = append(edits, edit{m.keyStart, m.end, nil})
+			edits = append(edits, edit{m.keyAt, m.To, nil})
 		}
 	}
 	return edits
@@ -116,8 +118,8 @@ func insideString(raw []byte) ([]byte, bool) {
 	if raw[0] != '"' {
 		return nil, false
 	}
-	inner := []byte(strings.TrimSpace(unquote(raw)))
-	if len(inner) == 0 || !json.Valid(inner) {
+	inner := []byte(strings.TrimSpace(rawjson.Unquote(raw)))
+	if len(inner) == 0 || !rawjson.Valid(inner) {
 		return nil, false
 	}
 	return inner, true
@@ -157,7 +159,7 @@ func (p place) isAnything() bool {
 // join and index write the path of a value as an agent would: rows[3].amount.
 func join(path, key string) string {
 	if !isWord(key) {
-		return path + "[" + string(quote(clip(key, maxNote))) + "]"
+		return path + "[" + string(rawjson.Quote(clip(key, maxNote))) + "]"
 	}
 	if path == "" {
 		return key
