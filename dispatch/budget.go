@@ -5,51 +5,38 @@ import "strings"
 // defaultBudget is the inline budget in bytes for an agent nobody knows.
 const defaultBudget = 16 << 10
 
-// clientBudgets are the inline budgets of known agents by what their clientInfo.name begins with:
-// what each shows its model before it cuts or refuses.
-var clientBudgets = []struct {
-	prefix string
-	bytes  int
+// clients are the agents whose limits are known, by a word in their clientInfo.name: what each shows
+// its model before it cuts or refuses.
+var clients = []struct {
+	word  string
+	bytes int
+	lines int // 0 = no limit
 }{
-	{"claude-code", 24 << 10},
-	{"visual studio code", 7680},
-	{"vscode", 7680},
-	{"copilot", 7680},
-	{"github-copilot", 7680},
-	{"codex", 9 << 10},
+	{word: "claude-code", bytes: 24 << 10},
+	{word: "visual-studio-code", bytes: 7680},
+	{word: "vscode", bytes: 7680},
+	{word: "copilot", bytes: 7680},
+	{word: "codex", bytes: 9 << 10, lines: 240},
 }
-
-// codexLines is the most lines a Codex agent shows.
-const codexLines = 240
 
 // Budget returns the inline budget in bytes of an agent with that clientInfo.name.
 func (d *Dispatcher) Budget(client string) int {
 	if d.o.Threshold > 0 {
 		return d.o.Threshold
 	}
-	name := clientName(client)
-	for _, b := range clientBudgets {
-		if strings.HasPrefix(name, b.prefix) {
-			return b.bytes
+	bytes, _ := clientLimits(client)
+	return bytes
+}
+
+// clientLimits returns the most bytes and lines of an inline answer to that client; 0 lines is no limit.
+func clientLimits(client string) (bytes, lines int) {
+	name := strings.Join(strings.Fields(strings.ToLower(client)), "-")
+	for _, c := range clients {
+		if strings.Contains(name, c.word) {
+			return c.bytes, c.lines
 		}
 	}
-	return defaultBudget
-}
-
-func clientName(client string) string {
-	name := strings.ToLower(strings.TrimSpace(client))
-	if strings.HasPrefix(name, "claude code") {
-		return "claude-code"
-	}
-	return name
-}
-
-// lineLimit returns the most lines of an inline answer to that client, 0 for no limit.
-func lineLimit(client string) int {
-	if strings.HasPrefix(clientName(client), "codex") {
-		return codexLines
-	}
-	return 0
+	return defaultBudget, 0
 }
 
 // limit returns the inline budget of one call in bytes, -1 for none.

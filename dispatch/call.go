@@ -40,6 +40,7 @@ type CallRequest struct {
 	id    string           // in a batch
 	extra arguments.Object // top-level keys the tool may have
 	notes []string         // repairs made so far
+	reads []string         // parameters of reading that were given
 }
 
 // CallAnswer is what a call gave.
@@ -67,7 +68,7 @@ type CallAnswer struct {
 func callRequest(r *request, in Input) CallRequest {
 	c := CallRequest{Type: kindOf(r.Type), Connection: r.Connection, Arguments: r.Arguments, ArgumentsFile: r.ArgumentsFile,
 		ToFile: r.ResultToFile, Threshold: r.ResultSizeThreshold, Timeout: time.Duration(r.TimeoutMS) * time.Millisecond,
-		Meta: r.Meta, DryRun: r.DryRun, RequestMeta: in.Meta, Progress: in.Progress, id: r.ID, extra: r.extra, notes: r.notes}
+		Meta: r.Meta, DryRun: r.DryRun, RequestMeta: in.Meta, Progress: in.Progress, id: r.ID, extra: r.extra, notes: r.notes, reads: r.reads}
 	if len(r.Tool) > 0 {
 		c.Tool = r.Tool[0]
 	}
@@ -124,7 +125,7 @@ func (d *Dispatcher) perform(ctx context.Context, a Agent, r CallRequest) (*perf
 	}
 	args, notes, err = check(entry, schema, args, notes)
 	if err != nil {
-		return nil, withFate(err, NotSent)
+		return nil, withFate(shadowed(err, schema, r), NotSent)
 	}
 	c := &performed{request: r, entry: entry, alias: v.Snapshot.Server(entry.Server).Alias, args: args, notes: notes}
 	req, err := d.outgoing(ctx, entry, args, r)

@@ -34,6 +34,19 @@ func check(e *catalog.Entry, s *arguments.Schema, args json.RawMessage, notes []
 	return nil, nil, out
 }
 
+// shadowed adds to a refusal the likely mistake: a parameter of the tool that was written beside the
+// arguments, where the call has one of the same name.
+func shadowed(err error, s *arguments.Schema, r CallRequest) error {
+	e := *asError(err)
+	for _, key := range r.reads {
+		if s != nil && s.Has(key) {
+			e.Do = fmt.Sprintf("Beside arguments, %s narrows the result; the tool's own %s belongs into arguments. %s", key, key, e.Do)
+			return &e
+		}
+	}
+	return &e
+}
+
 // signature is how an error shows a tool's parameters.
 func signature(e *catalog.Entry) string {
 	return fmt.Sprintf("%s(%s)", e.Ref, clip(e.Signature(), 600))

@@ -96,6 +96,7 @@ const houseTools = `main echo {"name":"echo","description":"Says a message back.
 main args {"name":"args","description":"Gives its arguments back.","inputSchema":{"type":"object","properties":{"rows":{"type":"array"},"text":{"type":"string"},"deep":{"type":"object"},"n":{"type":"number"},"list":{"type":"array","items":{"type":"string"}}}}}
 main exact {"name":"exact","inputSchema":{"type":"object"}}
 main rows {"name":"rows","description":"Gives n rows of a table.","inputSchema":{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}}
+main find {"name":"find","inputSchema":{"type":"object","properties":{"pattern":{"type":"string"}},"required":["pattern"]}}
 main fail {"name":"fail","inputSchema":{"type":"object"}}
 main refuse {"name":"refuse","inputSchema":{"type":"object"}}
 main hang {"name":"hang","inputSchema":{"type":"object"}}

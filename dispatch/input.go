@@ -47,6 +47,7 @@ type request struct {
 
 	extra arguments.Object // keys the action lacks; a call's tool may have them
 	notes []string         // repairs made
+	reads []string         // parameters of reading that were given
 }
 
 // spelling is the JSON form a parameter has.
@@ -197,6 +198,9 @@ func (r *request) fill(action string, obj arguments.Object) error {
 		}
 		if hint, later := laterParams[m.Key]; later {
 			return r.fail(notYet(fmt.Sprintf("parameter %q", m.Key), hint))
+		}
+		if slices.Contains(readParams, m.Key) {
+			r.reads = append(r.reads, m.Key)
 		}
 		switch m.Key {
 		case "arguments":

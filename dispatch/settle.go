@@ -67,7 +67,7 @@ func (d *Dispatcher) overLimit(a Agent, r *result, limit int64) bool {
 	if limit < 0 {
 		return false
 	}
-	if n := lineLimit(a.Client); n > 0 && r.lines() > n {
+	if _, n := clientLimits(a.Client); n > 0 && r.lines() > n {
 		return true
 	}
 	return r.size() > limit || d.mediaOver(r)
