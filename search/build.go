@@ -2,6 +2,7 @@ package search
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -9,23 +10,46 @@ import (
 	index "github.com/blevesearch/bleve_index_api"
 )
 
-// builder holds what is needed only while an Index is built.
+// builder holds what is needed only while an Index is built. A catalog says
+// the same words over and over, so every run, word and term is cut, stemmed
+// and kept once.
 type builder struct {
 	x       *Index
 	docs    []Doc
 	stems   *stemmer
-	df      map[string]int32 // term → documents
-	words   map[string]int32 // unstemmed word → documents
+	runs    map[string]knownRun
+	words   map[string]*word
+	terms   map[string]*term
 	servers map[string]int32 // name → position in x.servers
-	ev      map[string]evidence
-	met     map[string]bool // words of the current document
+	doc     int32            // the current document, from 1
+	met     []*term          // its terms
+	field   []knownRun       // scratch: the runs of the current field
+}
+
+// knownRun is a run with its words looked up; whole is nil if nothing cuts it.
+type knownRun struct {
+	parts []*word
+	whole *word
+}
+
+// word is a word of the catalog as it is written.
+type word struct {
+	term *term
+	docs int32
+	last int32 // the document that said it last
+}
+
+// term is what bleve keeps of words with the same stem.
+type term struct {
+	text string
+	docs int32
+	ev   evidence // for the current document
 }
 
 func newBuilder(x *Index, docs []Doc) *builder {
 	return &builder{
 		x: x, docs: docs, stems: newStemmer(),
-		df: map[string]int32{}, words: map[string]int32{}, servers: map[string]int32{},
-		ev: map[string]evidence{}, met: map[string]bool{},
+		runs: map[string]knownRun{}, words: map[string]*word{}, terms: map[string]*term{}, servers: map[string]int32{},
 	}
 }
 
@@ -36,7 +60,7 @@ func (b *builder) add(from, to int) error {
 		d := &b.docs[i]
 		b.x.docs[i] = doc{id: d.ID, name: d.Name, server: b.server(d.Server)}
 		bd := document.NewDocument(strconv.Itoa(i))
-		bd.AddField(b.terms(d))
+		bd.AddField(b.gather(d))
 		bd.AddField(names(d))
 		if err := batch.IndexAdvanced(bd); err != nil {
 			return fmt.Errorf("index %s: %w", d.ID, err)
@@ -74,10 +98,10 @@ func serverWords(name string) []string {
 	return own
 }
 
-// terms gathers the evidence of every term of d.
-func (b *builder) terms(d *Doc) *terms {
-	clear(b.ev)
-	clear(b.met)
+// gather collects the evidence of every term of d.
+func (b *builder) gather(d *Doc) *terms {
+	b.doc++
+	b.met = b.met[:0]
 	t := &b.x.tune
 	lead, rest := firstSentence(d.Description)
 	b.text(inName, t.name, d.Name)
@@ -89,13 +113,11 @@ func (b *builder) terms(d *Doc) *terms {
 	b.text(inKeyword, t.keyword, d.Keywords...)
 	b.text(inHint, t.hint, d.Hints...)
 	b.params(d.Params)
-	out := newTerms(termField, len(b.ev), 0)
-	for term, e := range b.ev {
-		out.put(term, e.pack())
-		b.df[term]++
-	}
-	for w := range b.met {
-		b.words[w]++
+	out := newTerms(termField, len(b.met), 0)
+	for _, t := range b.met {
+		out.put(t.text, t.ev.pack())
+		t.docs++
+		t.ev = evidence{}
 	}
 	return out
 }
@@ -114,33 +136,72 @@ func (b *builder) params(params []Param) {
 // text adds the words of one field. A run that is cut counts as its parts and
 // as a whole, but only the parts make the field longer.
 func (b *builder) text(field uint16, w weight, texts ...string) {
-	var runs []run
+	b.field = b.field[:0]
 	length := 0
 	for _, s := range texts {
-		for _, r := range split(s) {
-			runs = append(runs, r)
+		eachRun(s, func(raw string) {
+			r := b.run(raw)
+			b.field = append(b.field, r)
 			length += len(r.parts)
-		}
+		})
 	}
 	if length == 0 {
 		return
 	}
 	each := w.of(length)
-	for _, r := range runs {
+	for _, r := range b.field {
 		for _, p := range r.parts {
-			b.word(field, each, p)
+			b.say(field, each, p)
 		}
-		if len(r.parts) > 1 {
-			b.word(field, each, r.whole)
+		if r.whole != nil {
+			b.say(field, each, r.whole)
 		}
 	}
 }
 
-func (b *builder) word(field uint16, w float32, word string) {
-	b.met[word] = true
-	term := b.stems.stem(word)
-	e := b.ev[term]
-	b.ev[term] = evidence{e.weight + w, e.mask | field}
+func (b *builder) run(raw string) knownRun {
+	if k, ok := b.runs[raw]; ok {
+		return k
+	}
+	r := cut(raw)
+	var k knownRun
+	for _, p := range r.parts {
+		k.parts = append(k.parts, b.word(p))
+	}
+	if len(r.parts) > 1 {
+		k.whole = b.word(r.whole)
+	}
+	b.runs[raw] = k
+	return k
+}
+
+func (b *builder) word(text string) *word {
+	w := b.words[text]
+	if w == nil {
+		stem := b.stems.stem(text)
+		t := b.terms[stem]
+		if t == nil {
+			t = &term{text: stem}
+			b.terms[stem] = t
+		}
+		w = &word{term: t}
+		b.words[text] = w
+	}
+	return w
+}
+
+// say counts one word of the current document.
+func (b *builder) say(field uint16, weight float32, w *word) {
+	if w.last != b.doc {
+		w.last = b.doc
+		w.docs++
+	}
+	t := w.term
+	if t.ev.mask == 0 {
+		b.met = append(b.met, t)
+	}
+	t.ev.weight += weight
+	t.ev.mask |= field
 }
 
 // pairs adds each two neighbouring words of a name as one, so that localstorage
@@ -149,7 +210,7 @@ func (b *builder) pairs(name string) {
 	parts := nameParts(name)
 	w := b.x.tune.name.of(len(parts))
 	for i := 1; i < len(parts); i++ {
-		b.word(inName, w, parts[i-1]+parts[i])
+		b.say(inName, w, b.word(parts[i-1]+parts[i]))
 	}
 }
 
@@ -182,9 +243,8 @@ func (b *builder) finish() {
 	common := b.boilerplate()
 	for i := range b.docs {
 		d := &b.x.docs[i]
-		for part := range distinct(nameParts(d.name)) {
-			term := b.stems.stem(part)
-			w := b.x.idf(int(b.df[term]))
+		for _, part := range distinct(nameParts(d.name)) {
+			w := b.x.idf(int(b.word(part).term.docs))
 			if common[d.server][part] {
 				w *= b.x.tune.boilerplate
 			}
@@ -204,7 +264,7 @@ func (b *builder) boilerplate() []map[string]bool {
 			counts[d.server] = map[string]int{}
 		}
 		tools[d.server]++
-		for part := range distinct(nameParts(d.name)) {
+		for _, part := range distinct(nameParts(d.name)) {
 			counts[d.server][part]++
 		}
 	}
@@ -223,12 +283,15 @@ func (b *builder) boilerplate() []map[string]bool {
 	return common
 }
 
-func distinct(words []string) map[string]bool {
-	m := make(map[string]bool, len(words))
+// distinct drops repeated words and keeps the order, on which sums depend.
+func distinct(words []string) []string {
+	var out []string
 	for _, w := range words {
-		m[w] = true
+		if !slices.Contains(out, w) {
+			out = append(out, w)
+		}
 	}
-	return m
+	return out
 }
 
 // firstSentence cuts a description after its first sentence or line.

@@ -11,10 +11,9 @@ import (
 // alternatives the best one counts, never the sum.
 type slot struct {
 	word   string
+	at     int // its place in the query
 	weight float32
 	alts   []alt
-	known  bool    // the catalog has it
-	idf    float32 // set when scored
 }
 
 type alt struct {
@@ -27,15 +26,33 @@ type lookup struct {
 	x     *Index
 	ctx   context.Context
 	stems *stemmer
+	vague bool // the query holds stop words only
 }
 
 // slots reads the query's words.
 func (l *lookup) slots(text string) []slot {
-	l.stems = newStemmer()
+	content := l.content(text)
+	pairs := l.join(content)
+	var out []slot
+	seen := map[string]bool{}
+	for _, c := range content {
+		for _, s := range l.resolve(c) {
+			if !seen[s.alts[0].term] {
+				seen[s.alts[0].term] = true
+				out = append(out, s)
+			}
+		}
+	}
+	return append(out, pairs...)
+}
+
+// content lists the words that say something; of a query made of stop words
+// alone, all.
+func (l *lookup) content(text string) []slot {
 	var all, content []slot
 	for _, r := range split(text) {
 		for _, p := range r.parts {
-			s := slot{word: p, weight: l.weight(p), alts: []alt{{l.stems.stem(p), 1}}}
+			s := slot{word: p, at: len(all), weight: l.weight(p), alts: []alt{{l.stems.stem(p), 1}}}
 			if len(r.parts) > 1 {
 				s.alts = append(s.alts, alt{l.stems.stem(r.whole), 1})
 			}
@@ -46,21 +63,9 @@ func (l *lookup) slots(text string) []slot {
 		}
 	}
 	if len(content) == 0 {
-		content = all
+		content, l.vague = all, true
 	}
-	content = content[:min(len(content), maxSlots)]
-	l.join(content)
-	var out []slot
-	seen := map[string]bool{}
-	for _, s := range content {
-		for _, s := range l.resolve(s) {
-			if !seen[s.alts[0].term] {
-				seen[s.alts[0].term] = true
-				out = append(out, s)
-			}
-		}
-	}
-	return out
+	return content[:min(len(content), maxSlots)]
 }
 
 func (l *lookup) weight(word string) float32 {
@@ -73,16 +78,23 @@ func (l *lookup) weight(word string) float32 {
 	return 1
 }
 
-// join lets two neighbours be found written as one word.
-func (l *lookup) join(ss []slot) {
+// join lets two neighbours be found written as one word, and returns the
+// pairs: a document that has the words side by side is nearer than one that
+// has them apart.
+func (l *lookup) join(ss []slot) []slot {
+	var pairs []slot
 	for i := 1; i < len(ss); i++ {
-		both := ss[i-1].word + ss[i].word
-		if len(both) <= maxRun && l.x.vocab.has(both) {
-			a := alt{l.stems.stem(both), l.x.tune.joined}
-			ss[i-1].alts = append(ss[i-1].alts, a)
-			ss[i].alts = append(ss[i].alts, a)
+		a, b := &ss[i-1], &ss[i]
+		both := a.word + b.word
+		if b.at != a.at+1 || len(both) > maxRun || !l.x.vocab.has(both) {
+			continue
 		}
+		term := l.stems.stem(both)
+		a.alts = append(a.alts, alt{term, l.x.tune.joined})
+		b.alts = append(b.alts, alt{term, l.x.tune.joined})
+		pairs = append(pairs, slot{word: both, weight: l.x.tune.pair, alts: []alt{{term, 1}}})
 	}
+	return pairs
 }
 
 // resolve finds what a word the catalog lacks may have meant: two words
@@ -90,9 +102,8 @@ func (l *lookup) join(ss []slot) {
 func (l *lookup) resolve(s slot) []slot {
 	v := l.x.vocab
 	for _, a := range s.alts {
-		if n, _ := l.count(a.term); n > 0 {
-			s.known = true
-			return []slot{s}
+		if n, err := l.count(a.term); n > 0 || err != nil {
+			return []slot{s} // score meets the same error and tells it
 		}
 	}
 	if utf8.RuneCountInString(s.word) < 3 {
@@ -100,8 +111,8 @@ func (l *lookup) resolve(s slot) []slot {
 	}
 	if a, b, ok := v.halves(s.word); ok {
 		return []slot{
-			{word: a, weight: s.weight, known: true, alts: []alt{{l.stems.stem(a), 1}}},
-			{word: b, weight: s.weight, known: true, alts: []alt{{l.stems.stem(b), 1}}},
+			{word: a, weight: s.weight, alts: []alt{{l.stems.stem(a), 1}}},
+			{word: b, weight: s.weight, alts: []alt{{l.stems.stem(b), 1}}},
 		}
 	}
 	for _, w := range v.longer(s.word, 8) {
@@ -113,7 +124,6 @@ func (l *lookup) resolve(s slot) []slot {
 			s.alts = append(s.alts, alt{l.stems.stem(w), l.x.tune.typo[d]})
 		}
 	}
-	s.known = len(s.alts) > 1
 	return []slot{s}
 }
 

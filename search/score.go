@@ -112,8 +112,7 @@ func (l *lookup) score(b *board, s *slot) error {
 			return err
 		}
 	}
-	s.idf = l.x.idf(len(b.slot))
-	w := s.weight * s.idf
+	w := s.weight * l.x.idf(len(b.slot))
 	for _, d := range b.slot {
 		c := &b.cells[d]
 		c.score += w * c.best
@@ -176,9 +175,9 @@ func (x *Index) favour(b *board, slots []slot) {
 // namedServers finds the servers whose name the query says; of two such names
 // the one that holds the other counts alone.
 func (x *Index) namedServers(slots []slot) map[int32]bool {
-	said := map[string]bool{}
+	var said []string
 	for _, s := range slots {
-		said[s.word] = true
+		said = append(said, s.word)
 	}
 	var found []int32
 	for i, s := range x.servers {
@@ -188,8 +187,9 @@ func (x *Index) namedServers(slots []slot) map[int32]bool {
 	}
 	named := map[int32]bool{}
 	for _, i := range found {
+		mine := x.servers[i].words
 		inner := slices.ContainsFunc(found, func(j int32) bool {
-			return len(x.servers[j].words) > len(x.servers[i].words) && subset(x.servers[i].words, distinct(x.servers[j].words))
+			return len(x.servers[j].words) > len(mine) && subset(mine, x.servers[j].words)
 		})
 		if !inner {
 			named[i] = true
@@ -198,9 +198,9 @@ func (x *Index) namedServers(slots []slot) map[int32]bool {
 	return named
 }
 
-func subset(words []string, of map[string]bool) bool {
+func subset(words, of []string) bool {
 	for _, w := range words {
-		if !of[w] {
+		if !slices.Contains(of, w) {
 			return false
 		}
 	}
@@ -211,33 +211,53 @@ func subset(words []string, of map[string]bool) bool {
 type candidate struct {
 	doc          int32
 	score, cover float32
+	name         float32 // weight of the name's words asked for
 	fields       uint16
 }
 
 // best lists the best documents that keep allows, and how many there are.
 func (b *board) best(x *Index, keep func(string) bool) ([]candidate, int) {
-	var all []candidate
-	total := 0
+	order := func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(b.score, a.score), strings.Compare(x.docs[a.doc].id, x.docs[b.doc].id))
+	}
+	var top []candidate
+	total, floor := 0, float32(0)
 	for _, d := range b.touched {
 		if keep != nil && !keep(x.docs[d].id) {
 			continue
 		}
 		total++
 		c := &b.cells[d]
-		all = append(all, candidate{d, c.score, c.cover, c.fields})
+		if c.score < floor {
+			continue
+		}
+		top = append(top, candidate{d, c.score, c.cover, c.name, c.fields})
+		if len(top) == 4*maxHits { // the best stay, the rest makes room
+			slices.SortFunc(top, order)
+			top = top[:maxHits]
+			floor = top[maxHits-1].score
+		}
 	}
-	slices.SortFunc(all, func(a, b candidate) int {
-		return cmp.Or(cmp.Compare(b.score, a.score), strings.Compare(x.docs[a.doc].id, x.docs[b.doc].id))
-	})
-	return all[:min(len(all), maxHits)], total
+	slices.SortFunc(top, order)
+	return top[:min(len(top), maxHits)], total
 }
 
-// confident says whether the best documents fit: the name is exact, or one of
-// the first holds most of what the query's words weigh. A word the catalog
-// lacks weighs as much as the rarest one it has.
-func (x *Index) confident(top []candidate) bool {
+// confident says whether the best documents fit: the name is exact; or one of
+// the first holds much of what the query's words weigh, where a word the
+// catalog lacks weighs as much as the rarest it has, and a long query, full of
+// values for arguments, asks for a smaller share; or the query says a whole
+// name of some weight. A query of stop words alone can only be a name.
+func (x *Index) confident(top []candidate, slots []slot, vague bool) bool {
+	whole := x.tune.sureName * x.idf(1)
+	need := x.tune.sure / (1 + x.tune.surePerWord*float32(max(0, len(slots)-5)))
 	for _, c := range top[:min(len(top), 5)] {
-		if c.score >= 10 || c.cover >= x.tune.sure {
+		sum := x.docs[c.doc].nameSum
+		switch {
+		case c.score >= 10:
+			return true
+		case vague:
+			return false
+		case c.cover >= need, sum >= whole && c.name >= .9*sum:
 			return true
 		}
 	}

@@ -72,7 +72,7 @@ func (x *Index) Search(ctx context.Context, q Query) (Result, error) {
 		return Result{}, ErrClosed
 	}
 	text := clip(q.Text, maxQuery)
-	l := &lookup{x: x, ctx: ctx}
+	l := &lookup{x: x, ctx: ctx, stems: newStemmer()}
 	slots := l.slots(text)
 	b := x.board()
 	defer x.boards.Put(b)
@@ -91,7 +91,7 @@ func (x *Index) Search(ctx context.Context, q Query) (Result, error) {
 	for i, c := range top {
 		res.Hits[i] = Hit{ID: x.docs[c.doc].id, Score: float64(c.score), Fields: fieldNames(c.fields)}
 	}
-	res.Confident = x.confident(top)
+	res.Confident = x.confident(top, slots, l.vague)
 	if !res.Confident {
 		res.Near = x.near(text, q.Keep)
 	}

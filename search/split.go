@@ -24,7 +24,34 @@ const maxRun = 64
 // Thai text has no spaces, so there each pair of neighbours is a run.
 func split(text string) []run {
 	var runs []run
-	text = fold(text)
+	eachRun(text, func(raw string) { runs = append(runs, cut(raw)) })
+	return runs
+}
+
+// eachRun visits the runs of text as they are written there, accents folded.
+func eachRun(text string, visit func(raw string)) {
+	if !isASCII(text) {
+		eachForeignRun(fold(text), visit)
+		return
+	}
+	start := -1
+	for i := range len(text) {
+		c := text[i]
+		word := c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9'
+		switch {
+		case word && start < 0:
+			start = i
+		case !word && start >= 0:
+			visit(text[start:i])
+			start = -1
+		}
+	}
+	if start >= 0 {
+		visit(text[start:])
+	}
+}
+
+func eachForeignRun(text string, visit func(raw string)) {
 	for i := 0; i < len(text); {
 		r, n := utf8.DecodeRuneInString(text[i:])
 		if !isWord(r) {
@@ -41,13 +68,30 @@ func split(text string) []run {
 			end += n
 		}
 		if dense {
-			runs = appendPairs(runs, text[i:end])
+			eachPairOf(text[i:end], visit)
 		} else {
-			runs = append(runs, cut(text[i:end]))
+			visit(text[i:end])
 		}
 		i = end
 	}
-	return runs
+}
+
+// eachPairOf visits each two neighbouring letters; a lone one is its own pair.
+func eachPairOf(text string, visit func(raw string)) {
+	_, n := utf8.DecodeRuneInString(text)
+	if n == len(text) {
+		visit(text)
+		return
+	}
+	for i := 0; ; {
+		_, a := utf8.DecodeRuneInString(text[i:])
+		_, b := utf8.DecodeRuneInString(text[i+a:])
+		if b == 0 {
+			return
+		}
+		visit(text[i : i+a+b])
+		i += a
+	}
 }
 
 // fold brings letters that look alike to one form and drops accents; letter
@@ -83,18 +127,6 @@ func isDense(r rune) bool {
 	return r >= 0x0e00 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai)
 }
 
-func appendPairs(runs []run, text string) []run {
-	rs := []rune(text)
-	if len(rs) == 1 {
-		return append(runs, run{text, []string{text}})
-	}
-	for i := range len(rs) - 1 {
-		pair := string(rs[i : i+2])
-		runs = append(runs, run{pair, []string{pair}})
-	}
-	return runs
-}
-
 // cut finds the parts of one run of letters and digits.
 func cut(text string) run {
 	rs := []rune(text)
@@ -105,7 +137,7 @@ func cut(text string) run {
 	var parts []string
 	start := 0
 	for i := 1; i <= len(rs); i++ {
-		if i == len(rs) || border(rs, i) {
+		if i == len(rs) || border(rs, start, i) {
 			parts = append(parts, strings.ToLower(string(rs[start:i])))
 			start = i
 		}
@@ -113,15 +145,15 @@ func cut(text string) run {
 	return run{whole, parts}
 }
 
-// border says whether a part begins at rs[i]. A digit parts company with
+// border says whether the part begun at start ends before rs[i]. A digit parts company with
 // letters only when two letters or more stand beside it, so that k8s, s3 and
 // v2 stay whole.
-func border(rs []rune, i int) bool {
+func border(rs []rune, start, i int) bool {
 	a, b := rs[i-1], rs[i]
 	switch {
 	case unicode.IsDigit(a) != unicode.IsDigit(b):
 		if unicode.IsDigit(b) {
-			return i >= 2 && unicode.IsLetter(rs[i-2])
+			return i-start >= 2
 		}
 		return i+1 < len(rs) && unicode.IsLetter(rs[i+1])
 	case unicode.IsLower(a) && unicode.IsUpper(b):

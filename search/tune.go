@@ -28,7 +28,10 @@ type tuning struct {
 	joined      float32 // weight of two words found written as one
 	prefix      float32 // weight of a word that goes on after the query's
 	typo        [3]float32
+	pair        float32 // weight of two neighbouring words that names hold side by side
 	sure        float32 // coverage from which a result is confident
+	surePerWord float32 // how much less a long query needs
+	sureName    float32 // weight of a name that is confident when said whole, in rarest words
 }
 
 func defaults() tuning {
@@ -37,25 +40,28 @@ func defaults() tuning {
 		title:     weight{3, 3, .3},
 		keyword:   weight{4, 4, .2},
 		server:    weight{1.2, 1, 0},
-		lead:      weight{2.4, 12, .4},
+		lead:      weight{3, 12, .4},
 		rest:      weight{1, 40, .6},
 		param:     weight{1.6, 5, .3},
 		paramText: weight{.7, 40, .6},
 		enum:      weight{.8, 8, .4},
 		hint:      weight{.5, 1, 0},
 
-		saturation:  2,
+		saturation:  1.2,
 		weak:        .7,
 		coverage:    .6,
-		nameShare:   .35,
-		boilerplate: .15,
-		serverNamed: 1.3,
+		nameShare:   .2,
+		boilerplate: .3,
+		serverNamed: 1.2,
 		faint:       .2,
 		number:      .15,
 		joined:      .95,
 		prefix:      .7,
 		typo:        [3]float32{1, .8, .6},
-		sure:        .4,
+		pair:        .25,
+		sure:        .45,
+		surePerWord: .05,
+		sureName:    1.5,
 	}
 }
 

@@ -17,10 +17,10 @@ type entry struct {
 	letters uint32 // which letters occur, for a quick "too far"
 }
 
-func newVocabulary(words map[string]int32) vocabulary {
+func newVocabulary(words map[string]*word) vocabulary {
 	v := make(vocabulary, 0, len(words))
-	for w, n := range words {
-		v = append(v, entry{w, n, letters(w)})
+	for text, w := range words {
+		v = append(v, entry{text, w.docs, letters(text)})
 	}
 	slices.SortFunc(v, func(a, b entry) int { return strings.Compare(a.word, b.word) })
 	return v
