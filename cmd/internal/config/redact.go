@@ -38,6 +38,20 @@ func (c *Config) Redactor() *Redactor {
 	return NewRedactor(values...)
 }
 
+// RedactorOf returns the redactor of a file that may be faulty: it knows every secret that could be
+// found in it all the same.
+func RedactorOf(path string, data []byte, env func(string) (string, bool)) *Redactor {
+	p := &problems{file: path}
+	root := parse(path, data, p)
+	if root == nil {
+		return NewRedactor()
+	}
+	d := newDecoder(path, env, p)
+	d.whose(path, root)
+	d.root(root)
+	return d.out.Redactor()
+}
+
 // NewRedactor returns a redactor of the given values and of their URL-encoded, JSON-escaped and
 // base64 spellings. Values under 4 bytes are left out.
 func NewRedactor(values ...string) *Redactor {

@@ -125,6 +125,16 @@ func TestArgumentSpans(t *testing.T) {
 	}
 }
 
+func TestRedactorOfFaultyFile(t *testing.T) {
+	r := RedactorOf("c.yaml", []byte("mcpServers: {a: {comand: x, env: {K: S3CRET-faulty}}}\nunknown: 1"), environment(""))
+	if got := r.Redact("has S3CRET-faulty"); got != "has ***" {
+		t.Errorf("got %q", got)
+	}
+	if got := RedactorOf("c.json", []byte("{"), environment("")).Redact("text"); got != "text" {
+		t.Errorf("got %q", got)
+	}
+}
+
 func TestRedact(t *testing.T) {
 	r := NewRedactor("abcdef", "defghi", "four", "abc", "true", "longer four", "***")
 	for _, tt := range []struct{ name, text, all, stderr string }{
