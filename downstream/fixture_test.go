@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"os/signal"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -22,15 +21,14 @@ import (
 // with WATCHER it is the watcher, with PARENT a proxy that is going to be killed.
 func TestMain(m *testing.M) {
 	switch {
+	case os.Getenv("FIXTURE") != "":
+		newFixture(strings.Split(os.Getenv("FIXTURE"), ",")).serve()
 	case os.Getenv("WATCHER") != "":
-		os.Unsetenv("WATCHER")
 		if Watch(os.Stdin) != nil {
 			os.Exit(1)
 		}
 	case os.Getenv("PARENT") != "":
 		playParent()
-	case os.Getenv("FIXTURE") != "":
-		newFixture(strings.Split(os.Getenv("FIXTURE"), ",")).serve()
 	default:
 		os.Exit(m.Run())
 	}
@@ -69,7 +67,7 @@ func (f *fixture) serve() {
 		io.Copy(io.Discard, os.Stdin)
 		return
 	case f.has("deaf"):
-		select {}
+		time.Sleep(time.Hour)
 	case f.has("slow"):
 		time.Sleep(300 * time.Millisecond)
 	case f.has("babble"):
@@ -89,7 +87,7 @@ func (f *fixture) serve() {
 		}
 	}
 	if f.has("stubborn") {
-		select {}
+		time.Sleep(time.Hour)
 	}
 }
 
@@ -287,17 +285,3 @@ func eventually(t testing.TB, what string, ok func() bool) {
 		}
 	}
 }
-
-func alive(pid int) bool {
-	if syscall.Kill(pid, 0) != nil {
-		return false
-	}
-	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat") // a zombie that nobody waits for is dead enough
-	if err != nil {
-		return !os.IsNotExist(err)
-	}
-	_, rest, _ := strings.Cut(string(stat), ") ")
-	return !strings.HasPrefix(rest, "Z")
-}
-
-func playParent() {}

@@ -61,6 +61,7 @@ func (m *member) dialHTTP(_ context.Context, s *session) (conn, error) {
 		transport.WithHTTPBasicClient(c.client()),
 		transport.WithHTTPHeaders(m.options.Headers),
 		transport.WithHTTPLogger(slog.New(slog.DiscardHandler)), // it logs URLs, which may hold secrets
+		//lint:ignore SA1019 servers of the old era tell changes on this stream only
 		transport.WithContinuousListening())
 	if err != nil {
 		return nil, err
@@ -100,6 +101,9 @@ func (m *member) dialSSE(ctx context.Context, s *session) (conn, error) {
 func (c *remoteConn) begin(ctx context.Context, t transport.Interface, s *session) error {
 	c.transport = t
 	t.SetNotificationHandler(func(n mcp.JSONRPCNotification) {
+		if len(n.Params.Meta) == 0 {
+			n.Params.Meta = nil // the library makes one where none was sent
+		}
 		if params, err := json.Marshal(n.Params); err == nil {
 			s.heard(n.Method, params)
 		}

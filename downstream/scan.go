@@ -142,6 +142,17 @@ func skipArray(b []byte, i, depth int, show func(value []byte)) int {
 	}
 }
 
+// plain are the bytes a string can pass over.
+var plain = func() (t [256]bool) {
+	for c := range t {
+		t[c] = c >= 0x20 && c != '"' && c != '\\'
+	}
+	return t
+}()
+
+// nearby is how many plain bytes in a row make it worth to go on by words.
+const nearby = 16
+
 const (
 	lowBits  = 0x0101010101010101
 	highBits = 0x8080808080808080
@@ -155,16 +166,18 @@ func special(w uint64) uint64 {
 	return ((quote-lowBits)&^quote | (back-lowBits)&^back | (w-lowBits*0x20)&^w) & highBits
 }
 
+// skipString goes byte by byte where escapes are close together and word by word where they are not.
 func skipString(b []byte, i int) int {
 	i++
 	for i < len(b) {
-		if i+8 <= len(b) {
-			mark := special(binary.LittleEndian.Uint64(b[i:]))
-			if mark == 0 {
-				i += 8
-				continue
+		for n := i; i < len(b) && plain[b[i]]; i++ {
+			if i-n == nearby {
+				i = skipPlain(b, i)
+				break
 			}
-			i += bits.TrailingZeros64(mark) / 8
+		}
+		if i >= len(b) {
+			return -1
 		}
 		switch c := b[i]; {
 		case c == '"':
@@ -175,11 +188,20 @@ func skipString(b []byte, i int) int {
 			}
 		case c < 0x20:
 			return -1
-		default:
-			i++
 		}
 	}
 	return -1
+}
+
+// skipPlain passes over whole words of plain bytes.
+func skipPlain(b []byte, i int) int {
+	for i+8 <= len(b) {
+		if mark := special(binary.LittleEndian.Uint64(b[i:])); mark != 0 {
+			return i + bits.TrailingZeros64(mark)/8
+		}
+		i += 8
+	}
+	return i
 }
 
 func skipEscape(b []byte, i int) int {
