@@ -50,6 +50,11 @@ func describe(data []byte, isJSON, binary bool, mimeType string) about {
 		a.kind = kindObject
 		a.keys = root.names()
 		a.table, a.field = root.table()
+		if list, ok := strings.CutSuffix(a.table, ".#"); ok {
+			if first := gjson.GetBytes(data, list+".0"); first.Exists() {
+				a.sample = sampleOf([]byte(first.Raw), 0)
+			}
+		}
 	case '[':
 		a.kind = kindList
 		if root.elem != nil && root.elem.objects*2 > root.elem.seen {

@@ -35,7 +35,7 @@ type layouter struct {
 func (l *layouter) top(i int) {
 	if l.b[i] == '[' {
 		next := skipSpace(l.b, i+1)
-		_, short := measure(l.b, i, lineWidth)
+		_, short, _ := measure(l.b, i, lineWidth)
 		if l.b[next] != ']' && (!short || hasContainer(l.b, i)) {
 			l.broken(i, 0)
 			return
@@ -61,7 +61,10 @@ func (l *layouter) value(i, depth, width int) int {
 		l.source(l.b[i:end])
 		return end
 	}
-	if end, fits := measure(l.b, i, width); fits {
+	if end, fits, spaced := measure(l.b, i, width); fits && !spaced {
+		l.source(l.b[i:end])
+		return end
+	} else if fits {
 		l.compact(l.b[i:end])
 		return end
 	}
@@ -139,20 +142,22 @@ func (l *layouter) compact(b []byte) {
 }
 
 // measure tells whether the value at i has at most limit bytes in its compact form, and then its end. It
-// looks no further than it must.
-func measure(b []byte, i, limit int) (end int, fits bool) {
+// looks no further than it must. spaced says that the value has white space between its tokens.
+func measure(b []byte, i, limit int) (end int, fits, spaced bool) {
 	size, depth := 0, 0
 	for i < len(b) && size <= limit {
 		switch c := b[i]; {
 		case c == '"':
 			next := skipString(b[:min(len(b), i+limit+8)], i)
 			if next >= i+limit+8 {
-				return 0, false
+				return 0, false, spaced
 			}
 			size += next - i
 			i = next
 			continue
+		case c > ' ' && c < '[' || c == '\\' || c > ']' && c < '{':
 		case isSpace(c):
+			spaced = true
 			i++
 			continue
 		case c == '{' || c == '[':
@@ -163,10 +168,10 @@ func measure(b []byte, i, limit int) (end int, fits bool) {
 		size++
 		i++
 		if depth == 0 {
-			return i, size <= limit
+			return i, size <= limit, spaced
 		}
 	}
-	return 0, false
+	return 0, false, spaced
 }
 
 // stripper writes JSON without the white space between its tokens. Writes may be cut anywhere.

@@ -198,6 +198,9 @@ func pathForms(path string) []string {
 	})
 	dotted = strings.ReplaceAll(dotted, "[]", ".#")
 	dotted = strings.TrimPrefix(dotted, ".")
+	if at := bracket.FindStringIndex(path); at != nil && at[0] == 0 { // gjson would take it for a list to make
+		forms = nil
+	}
 	if dotted != path && dotted != "" {
 		forms = append(forms, dotted)
 	}

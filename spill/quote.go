@@ -81,7 +81,18 @@ func (q *quoter) Write(p []byte) (int, error) {
 		q.held = nil
 	}
 	q.buf = q.buf[:0]
+	plain := &plainBytes
+	if q.style == styleShort {
+		plain = &plainOrWide
+	}
 	for i := 0; i < len(p); {
+		from := i
+		for i < len(p) && plain[p[i]] {
+			i++
+		}
+		if q.buf = append(q.buf, p[from:i]...); i == len(p) {
+			break
+		}
 		if c := p[i]; c < utf8.RuneSelf {
 			q.ascii(c)
 			i++
@@ -98,6 +109,15 @@ func (q *quoter) Write(p []byte) (int, error) {
 	_, err := q.w.Write(q.buf)
 	return n, err
 }
+
+// plainBytes go through in every style; plainOrWide also takes what is not ASCII.
+var plainBytes, plainOrWide = func() (plain, wide [256]bool) {
+	for c := range 256 {
+		plain[c] = c >= 0x20 && c < utf8.RuneSelf && c != '"' && c != '\\' && c != '<' && c != '>' && c != '&'
+		wide[c] = plain[c] || c >= utf8.RuneSelf
+	}
+	return plain, wide
+}()
 
 // Close writes what is left of a text that ends within a character.
 func (q *quoter) Close() error {

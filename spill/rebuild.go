@@ -43,7 +43,8 @@ func (p piece) write(w io.Writer, content io.Reader) error {
 	if p.Strip {
 		w = &stripper{w: w}
 	}
-	if _, err := io.CopyBuffer(struct{ io.Writer }{w}, content, make([]byte, blockSize)); err != nil {
+	// Hiding their other methods keeps reader and writer from handing over the whole at once.
+	if _, err := io.CopyBuffer(struct{ io.Writer }{w}, struct{ io.Reader }{content}, make([]byte, blockSize)); err != nil {
 		return err
 	}
 	for _, c := range closers {
