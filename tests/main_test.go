@@ -170,6 +170,7 @@ func (h *home) start(t *testing.T, args ...string) *session {
 // block is one content block as far as tests look into it.
 type block struct {
 	Type, Text, Data, MimeType string
+	Resource                   struct{ URI, Text string }
 	raw                        json.RawMessage
 }
 

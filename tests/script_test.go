@@ -171,6 +171,8 @@ func shown(raw []byte) (string, error) {
 		case c.Data != "":
 			data, _ := base64.StdEncoding.DecodeString(c.Data)
 			fmt.Fprintf(&b, "[%s %s %d bytes]\n", c.Type, c.MimeType, len(data))
+		case c.Resource.URI != "":
+			fmt.Fprintf(&b, "[%s %s] %s\n", c.Type, c.Resource.URI, c.Resource.Text)
 		default:
 			fmt.Fprintf(&b, "[%s]\n", c.Type)
 		}

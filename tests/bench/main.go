@@ -101,12 +101,20 @@ func (r *rig) least(what string, value, line float64, unit, note string) {
 	r.rows = append(r.rows, row{what, fmt.Sprintf("≥ %g%s", line, unit), value, unit, value >= line, note})
 }
 
+// info adds a row that keeps no line.
+func (r *rig) info(what string, value float64, note string) {
+	r.rows = append(r.rows, row{what: what, value: value, holds: true, note: note})
+}
+
 func (r *rig) print() error {
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "figure\tline\tmeasured\t\t")
 	for _, x := range r.rows {
 		mark := "ok"
-		if !x.holds {
+		switch {
+		case x.line == "":
+			mark = ""
+		case !x.holds:
 			mark = "MISSED"
 		}
 		fmt.Fprintf(w, "%s\t%s\t%.4g%s\t%s\t%s\n", x.what, x.line, x.value, x.unit, mark, x.note)

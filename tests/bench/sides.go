@@ -15,6 +15,7 @@ import (
 // side is a session with the proxy or with a server directly; call hides which.
 type side struct {
 	*agent.Agent
+	home string // where the proxy keeps what it keeps; "" without a proxy
 	call func(tool, arguments string) (json.RawMessage, error)
 }
 
@@ -45,7 +46,7 @@ func (r *rig) through(servers ...server) (*side, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &side{Agent: a}
+	s := &side{Agent: a, home: home}
 	s.call = func(tool, arguments string) (json.RawMessage, error) {
 		return a.Call(r.ctx, "proxy-dispatch", `{"action":"call","tool":"`+tool+`","resultSizeThreshold":0,"arguments":`+arguments+`}`, "")
 	}
