@@ -270,7 +270,7 @@ func (b *batch) answer(ctx context.Context, q BatchRequest) (*BatchAnswer, error
 	b.spillLargest(limit)
 	out := &BatchAnswer{Action: "batch", Items: []BatchItem{}}
 	for i, it := range b.items {
-		item := BatchItem{ID: it.id, Index: i, name: it.request.Tool}
+		item := BatchItem{ID: it.id, Index: i, name: b.d.fullName(it.request)}
 		var answer *CallAnswer
 		err := it.err
 		if err == nil {
@@ -292,6 +292,20 @@ func (b *batch) answer(ctx context.Context, q BatchRequest) (*BatchAnswer, error
 		return out, nil
 	}
 	return b.keepAll(ctx, out)
+}
+
+// fullName is connection/name for the tool of a call, where it is known.
+func (d *Dispatcher) fullName(r CallRequest) string {
+	if srv := d.o.Catalog.Snapshot().Server(r.Connection); srv != nil || r.Connection == "" {
+		server := ""
+		if r.Connection != "" {
+			server = srv.Name
+		}
+		if e, err := find(d.view(), kindOf(string(r.Type)), r.Tool, server); err == nil {
+			return e.Ref.String()
+		}
+	}
+	return r.Tool
 }
 
 // spillLargest marks results to be spilled until the rest keeps the limit.

@@ -113,6 +113,9 @@ func (d *Dispatcher) perform(ctx context.Context, a Agent, r CallRequest) (*perf
 	}
 	entry, v, err := d.resolve(ctx, kindOf(string(r.Type)), r.Tool, r.Connection, waitOf(r))
 	if err != nil {
+		entry, err = unlisted(v, r, err)
+	}
+	if err != nil {
 		return nil, withFate(err, NotSent)
 	}
 	schema := d.schemaOf(entry)

@@ -136,7 +136,11 @@ func (d *Dispatcher) Handle(ctx context.Context, in Input) json.RawMessage {
 	}
 	r, err := parseRequest(in.Arguments)
 	if err != nil {
-		return errorResult(asError(err), wantedJSON(in.Arguments))
+		e := asError(err)
+		if r != nil && (r.Action == "call" || r.Action == "batch") {
+			e = withFate(err, NotSent)
+		}
+		return errorResult(e, wantedJSON(in.Arguments))
 	}
 	switch r.Action {
 	case "call":

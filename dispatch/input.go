@@ -76,7 +76,9 @@ var spellings = map[string]spelling{
 
 var (
 	pageParams = []string{"limit", "offset"}
-	readParams = []string{"op", "path", "jq", "lines", "fromLine", "toLine", "pattern", "context", "limit",
+	// miniaParams are taken because agents of mini-a send them; search has its tools in any case.
+	miniaParams = []string{"includeTools", "includeInputSchema", "includeAnnotations"}
+	readParams  = []string{"op", "path", "jq", "lines", "fromLine", "toLine", "pattern", "context", "limit",
 		"invert", "offset", "maxBytes", "start", "end"}
 	spillParams = []string{"resultToFile", "resultSizeThreshold"}
 	callParams  = slices.Concat([]string{"tool", "type", "arguments", "argumentsFile", "timeoutMs", "meta",
@@ -85,8 +87,8 @@ var (
 
 // takes holds the parameters of each action beside action, connection and format, which all take.
 var takes = map[string][]string{
-	"search":     slices.Concat([]string{"query", "type", "refresh"}, pageParams),
-	"list":       slices.Concat([]string{"query", "type", "refresh", "includeTools", "includeInputSchema", "includeAnnotations"}, pageParams),
+	"search":     slices.Concat([]string{"query", "type", "refresh"}, pageParams, miniaParams),
+	"list":       slices.Concat([]string{"query", "type", "refresh"}, pageParams, miniaParams),
 	"describe":   {"tool", "type", "path"},
 	"call":       callParams,
 	"batch":      slices.Concat([]string{"calls", "forEach", "concurrency", "max", "path", "jq"}, spillParams),
@@ -124,7 +126,8 @@ var laterParams = map[string]string{
 
 var formats = []string{"compact", "detail", "json"}
 
-// parseRequest reads the flat input of the one tool. The error is always an *Error.
+// parseRequest reads the flat input of the one tool. The error is always an *Error; the request is not
+// nil once its action is known.
 func parseRequest(raw json.RawMessage) (*request, error) {
 	obj, err := parseFlat(raw)
 	if err != nil {
@@ -152,6 +155,7 @@ func parseRequest(raw json.RawMessage) (*request, error) {
 	if action == "run" {
 		return nil, notYet(`action "run"`, "Use batch")
 	}
+	r.Action = action
 	obj = obj.Set("action", mustJSON(action))
 	return r, r.fill(action, obj)
 }

@@ -92,6 +92,16 @@ func find(v *view.View, kind catalog.Kind, name, server string) (*catalog.Entry,
 	return nil, err
 }
 
+// unlisted stands for a resource that is in no list: servers hand out URIs beside their lists, so
+// where the agent names the connection, the server has the last word.
+func unlisted(v *view.View, r CallRequest, err error) (*catalog.Entry, error) {
+	if r.Type != catalog.Resource || r.Connection == "" || !errors.Is(err, view.ErrUnknown) {
+		return nil, err
+	}
+	srv := v.Snapshot.Server(r.Connection)
+	return &catalog.Entry{Ref: catalog.Ref{Server: srv.Name, Kind: catalog.Resource, Name: r.Tool}}, nil
+}
+
 // cutConnection splits `connection/uri`; ok is false where the part before the slash is no connection.
 func (d *Dispatcher) cutConnection(name string) (connection, uri string, ok bool) {
 	before, after, found := strings.Cut(name, "/")

@@ -209,7 +209,7 @@ func (f Found) line(level int) string {
 	if h := hintOf(f.entry); h != "" {
 		l += " [" + h + "]"
 	}
-	if state, _, _ := strings.Cut(f.State, ":"); f.State != "" && state != "ready" && state != "asleep" {
+	if state, _, _ := strings.Cut(f.State, ":"); f.State != "" && state != "ready" {
 		l += " [" + clip(f.State, 60) + "]"
 	}
 	if f.InputSchema != nil && level < 2 {
