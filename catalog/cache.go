@@ -14,6 +14,9 @@ import (
 	"regexp"
 	"slices"
 	"time"
+
+	"github.com/proxy-dispatch/proxy-dispatch/catalog/clean"
+	"github.com/proxy-dispatch/proxy-dispatch/rawjson"
 )
 
 // A cache file is one JSON object: {"version", "refreshed", "hello", "lists": [{"method", "entries"}]}, hello and
@@ -113,25 +116,25 @@ func loadCache(dir string, s *Server, maxBytes int64) error {
 
 // decodeCache fills s from the bytes of a cache file, parts of which s keeps.
 func decodeCache(data []byte, s *Server) error {
-	if !json.Valid(data) {
+	if !rawjson.Valid(data) {
 		return fmt.Errorf("read cache file: %w: invalid JSON", errCorrupt)
 	}
 	var version string
 	var read Server
 	c := newCollector(s.Name)
-	for key, v := range members(data) {
+	for key, v := range rawjson.Members(data) {
 		var err error
 		switch key {
 		case "version":
 			version = string(v)
 		case "refreshed":
-			read.Refreshed, err = time.Parse(time.RFC3339Nano, unquote(v))
+			read.Refreshed, err = time.Parse(time.RFC3339Nano, rawjson.Unquote(v))
 		case "hello":
 			if present(v) != nil {
 				err = read.readHello(v)
 			}
 		case "lists":
-			for l := range elements(v) {
+			for l := range rawjson.Elements(v) {
 				c.addCached(l)
 			}
 		}
@@ -140,7 +143,7 @@ func decodeCache(data []byte, s *Server) error {
 		}
 	}
 	if version != cacheVersion || read.Refreshed.IsZero() {
-		return fmt.Errorf("read cache file: %w: version %s, not %s", errCorrupt, clip(version, 20), cacheVersion)
+		return fmt.Errorf("read cache file: %w: version %s, not %s", errCorrupt, clean.Clip(version, 20), cacheVersion)
 	}
 	read.Name, read.Alias, read.ID, read.Description = s.Name, s.Alias, s.ID, s.Description
 	read.Entries, read.Skipped = c.entries, c.reports()
@@ -153,12 +156,12 @@ func decodeCache(data []byte, s *Server) error {
 func (c *collector) addCached(raw json.RawMessage) {
 	var method string
 	var items []json.RawMessage
-	for key, v := range members(raw) {
+	for key, v := range rawjson.Members(raw) {
 		switch key {
 		case "method":
-			method = unquote(v)
+			method = rawjson.Unquote(v)
 		case "entries":
-			items = slices.Collect(elements(v))
+			items = slices.Collect(rawjson.Elements(v))
 		}
 	}
 	for _, l := range lists {

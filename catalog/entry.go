@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+
+	"github.com/proxy-dispatch/proxy-dispatch/catalog/clean"
+	"github.com/proxy-dispatch/proxy-dispatch/rawjson"
 )
 
 // Limits of the texts kept decoded beside an entry's Raw, in bytes. Longer ones are cut and end with "…"; Raw keeps
@@ -46,7 +49,7 @@ var (
 // NewEntry reads one element of a list result. The entry keeps parts of raw, which must not change afterwards.
 // It fails when raw is no JSON object or has no usable name (for resources: URI).
 func NewEntry(server string, kind Kind, template bool, raw json.RawMessage) (*Entry, error) {
-	if !json.Valid(raw) {
+	if !rawjson.Valid(raw) {
 		return nil, errors.New("read entry: is not valid JSON")
 	}
 	e, err := readEntry(list{kind: kind, template: template}, server, raw)
@@ -58,19 +61,19 @@ func NewEntry(server string, kind Kind, template bool, raw json.RawMessage) (*En
 
 // readEntry is NewEntry for JSON known to be valid.
 func readEntry(l list, server string, raw json.RawMessage) (*Entry, error) {
-	if i := space(raw, 0); i >= len(raw) || raw[i] != '{' {
+	if i := rawjson.Space(raw, 0); i >= len(raw) || raw[i] != '{' {
 		return nil, errNoObject
 	}
 	e := &Entry{Ref: Ref{Server: server, Kind: l.kind}, Template: l.template, Raw: raw}
 	var name, uri string
 	var arguments json.RawMessage
-	for key, v := range members(raw) {
+	for key, v := range rawjson.Members(raw) {
 		switch key {
 		case "name":
-			name = unquote(v)
+			name = rawjson.Unquote(v)
 		case "uri", "uriTemplate":
 			if (key == "uriTemplate") == l.template {
-				uri = unquote(v)
+				uri = rawjson.Unquote(v)
 			}
 		case "title":
 			e.Title = shown(v, maxTitle)
@@ -92,7 +95,7 @@ func readEntry(l list, server string, raw json.RawMessage) (*Entry, error) {
 	switch l.kind {
 	case Resource:
 		if e.Name = uri; e.Title == "" {
-			e.Title = clip(Clean(name), maxTitle)
+			e.Title = clean.Clip(clean.Text(name), maxTitle)
 		}
 		e.InputSchema = nil
 		if l.template {
@@ -112,7 +115,7 @@ func readEntry(l list, server string, raw json.RawMessage) (*Entry, error) {
 }
 
 func (e *Entry) readHints() {
-	for key, v := range members(e.Annotations) {
+	for key, v := range rawjson.Members(e.Annotations) {
 		switch key {
 		case "readOnlyHint":
 			e.ReadOnly = truth(v)
@@ -131,7 +134,7 @@ func (e *Entry) readHints() {
 }
 
 // shown decodes a JSON string for reading: cleaned and cut.
-func shown(raw []byte, max int) string { return clip(Clean(unquote(raw)), max) }
+func shown(raw []byte, max int) string { return clean.Clip(clean.Text(rawjson.Unquote(raw)), max) }
 
 // present returns v, or nil for null.
 func present(v json.RawMessage) json.RawMessage {
@@ -160,12 +163,12 @@ type param struct {
 // promptSchema says a prompt's arguments as a JSON Schema: an object of strings.
 func promptSchema(arguments json.RawMessage) json.RawMessage {
 	var params []param
-	for a := range elements(arguments) {
+	for a := range rawjson.Elements(arguments) {
 		var p param
-		for key, v := range members(a) {
+		for key, v := range rawjson.Members(a) {
 			switch key {
 			case "name":
-				p.name = unquote(v)
+				p.name = rawjson.Unquote(v)
 			case "title":
 				p.title = shown(v, maxTitle)
 			case "description":
@@ -211,24 +214,24 @@ func stringsSchema(params []param) json.RawMessage {
 		if seen[p.name] = true; properties.Len() > 0 {
 			properties.WriteByte(',')
 		}
-		fmt.Fprintf(&properties, `%s:{"type":"string"`, quote(p.name))
+		fmt.Fprintf(&properties, `%s:{"type":"string"`, rawjson.Quote(p.name))
 		if p.title != "" {
-			fmt.Fprintf(&properties, `,"title":%s`, quote(p.title))
+			fmt.Fprintf(&properties, `,"title":%s`, rawjson.Quote(p.title))
 		}
 		if p.description != "" {
-			fmt.Fprintf(&properties, `,"description":%s`, quote(p.description))
+			fmt.Fprintf(&properties, `,"description":%s`, rawjson.Quote(p.description))
 		}
 		properties.WriteByte('}')
 		if p.required {
 			if required.Len() > 0 {
 				required.WriteByte(',')
 			}
-			required.WriteString(quote(p.name))
+			required.Write(rawjson.Quote(p.name))
 		}
 	}
 	s := `{"type":"object","properties":{` + properties.String() + `}`
 	if required.Len() > 0 {
 		s += `,"required":[` + required.String() + `]`
 	}
-	return json.RawMessage(s + "}")
+	return clean.JSON(json.RawMessage(s + "}"))
 }

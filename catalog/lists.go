@@ -4,6 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+
+	"github.com/proxy-dispatch/proxy-dispatch/catalog/clean"
+	"github.com/proxy-dispatch/proxy-dispatch/rawjson"
 )
 
 // list is one of the lists a server may offer.
@@ -27,7 +30,7 @@ func wanted(capabilities json.RawMessage) []list {
 		return lists[:1]
 	}
 	declared := map[string]bool{}
-	for key, v := range members(capabilities) {
+	for key, v := range rawjson.Members(capabilities) {
 		declared[key] = string(v) != "null" && string(v) != "false"
 	}
 	var want []list
@@ -48,23 +51,23 @@ type page struct {
 // readPage takes a raw list result apart. A null list counts as an empty one; an absent one is an error, for it would
 // make half a catalog look whole.
 func readPage(l list, raw json.RawMessage) (page, error) {
-	if !json.Valid(raw) {
+	if !rawjson.Valid(raw) {
 		return page{}, errors.New("result is not valid JSON")
 	}
 	var p page
 	var found bool
-	for key, v := range members(raw) {
+	for key, v := range rawjson.Members(raw) {
 		switch key {
 		case l.key:
 			if v[0] != '[' && string(v) != "null" {
 				return page{}, fmt.Errorf("%q in the result is not a list", l.key)
 			}
 			found, p.items = true, nil
-			for item := range elements(v) {
+			for item := range rawjson.Elements(v) {
 				p.items = append(p.items, item)
 			}
 		case "nextCursor":
-			p.next = unquote(v)
+			p.next = rawjson.Unquote(v)
 		}
 	}
 	if !found {
@@ -105,7 +108,7 @@ func (c *collector) add(l list, items []json.RawMessage) int {
 		}
 		key := entryKey{e.Kind, e.Name}
 		if c.seen[key] {
-			c.report(fmt.Sprintf("%s: %s stands twice, the first is kept", l.method, clip(quote(e.Name), 200)))
+			c.report(fmt.Sprintf("%s: %s stands twice, the first is kept", l.method, clean.Clip(string(clean.JSON(rawjson.Quote(e.Name))), 200)))
 			continue
 		}
 		c.seen[key] = true

@@ -133,6 +133,21 @@ func TestNewEntry(t *testing.T) {
 	}
 }
 
+func TestEntryShowsItsSchema(t *testing.T) {
+	e := &Entry{InputSchema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"},"n":{"type":"number"}},"required":["path"]}`)}
+	got := []string{e.Signature(), e.SignatureWithin(20), e.Type(), e.Params()[0].Name}
+	want := []string{"path: string, n?: number", "path: string, …", "{\n  path: string;\n  n?: number;\n}", "path"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("entry (-want +got):\n%s", diff)
+	}
+	if got := (&Entry{InputSchema: json.RawMessage("{")}).Type(); got != "any /* … */" {
+		t.Errorf("Type of a broken schema = %q", got)
+	}
+	if e := new(Entry); e.Signature() != "" || e.Type() != "" || e.Params() != nil {
+		t.Errorf("without a schema: %q, %q, %v, want nothing", e.Signature(), e.Type(), e.Params())
+	}
+}
+
 func FuzzReadPage(f *testing.F) {
 	f.Add([]byte(`{"tools":[{"name":"a","inputSchema":{"type":"object"}},{"name":"a"},{}],"nextCursor":"x"}`))
 	f.Add([]byte(` {"t":"\"]","tools" : [ {"name":"\u0061\\"} , 7,[[]],"}"] } `))

@@ -12,27 +12,6 @@ import (
 // with the name of its server.
 var realCatalog = filepath.Join("..", "..", "shared", "retrieval", "real", "catalog.json")
 
-func TestRealCatalogStaysWithinBounds(t *testing.T) {
-	data, err := os.ReadFile(realCatalog)
-	if err != nil {
-		t.Skipf("no catalog of real servers beside the project: %v", err)
-	}
-	n, total := 0, 0
-	for raw := range elements(data) {
-		e, err := NewEntry("real", Tool, false, raw)
-		if err != nil {
-			t.Fatalf("NewEntry: %v", err)
-		}
-		checkBounds(t, e.InputSchema)
-		if len(e.Params()) == 0 != (e.Signature() == "") {
-			t.Errorf("%s has %d parameters and the signature %q", e.Ref, len(e.Params()), e.Signature())
-		}
-		n++
-		total += len(e.Signature())
-	}
-	t.Logf("%d signatures, %d bytes on average", n, total/max(n, 1))
-}
-
 // BenchmarkCatalog reads the real catalog as one page: time, and what stays in memory, the page included.
 func BenchmarkCatalog(b *testing.B) {
 	data, err := os.ReadFile(realCatalog)
@@ -59,20 +38,4 @@ func BenchmarkCatalog(b *testing.B) {
 	runtime.GC()
 	runtime.ReadMemStats(&without)
 	b.ReportMetric(float64(with.HeapAlloc-without.HeapAlloc)/float64(max(entries, 1)), "kept-B/entry")
-}
-
-func BenchmarkSignatures(b *testing.B) {
-	data, err := os.ReadFile(realCatalog)
-	if err != nil {
-		b.Skipf("no catalog of real servers beside the project: %v", err)
-	}
-	for b.Loop() {
-		for raw := range elements(data) {
-			e, err := NewEntry("real", Tool, false, raw)
-			if err != nil {
-				b.Fatal(err)
-			}
-			e.Signature()
-		}
-	}
 }

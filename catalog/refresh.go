@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/proxy-dispatch/proxy-dispatch/rawjson"
 )
 
 // slot holds the refreshes of one server: one may run and one may wait for it. A caller who comes while one runs needs
@@ -211,7 +213,7 @@ func (r *reading) read(ctx context.Context, l list) error {
 			return nil
 		}
 		cursors[p.next] = true
-		params = json.RawMessage(`{"cursor":` + quote(p.next) + `}`)
+		params = json.RawMessage(`{"cursor":` + string(rawjson.Quote(p.next)) + `}`)
 	}
 	return fmt.Errorf("more than %d pages", r.c.o.MaxPages)
 }

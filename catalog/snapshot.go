@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/proxy-dispatch/proxy-dispatch/rawjson"
 )
 
 // Server is what is known of one server. It is immutable once it stands in a Snapshot.
@@ -85,7 +87,7 @@ func (s *Server) settle() *Server {
 
 // described returns the description as the server wrote it: cleaning must not hide a change.
 func described(raw json.RawMessage) json.RawMessage {
-	for key, v := range members(raw) {
+	for key, v := range rawjson.Members(raw) {
 		if key == "description" {
 			return v
 		}

@@ -93,7 +93,7 @@ func moveIn(e *catalog.Entry, s *arguments.Schema, args json.RawMessage, extra a
 				known = append(append([]string(nil), callParams...), s.Properties()...)
 			}
 			return nil, nil, &Error{Code: BadRequest, Message: fmt.Sprintf("neither call nor %s has a parameter %q", e.Ref, m.Key),
-				Suggestions: arguments.Nearest(m.Key, known, 3), Do: "Signature: " + signature(e)}
+				Suggestions: arguments.Nearest(m.Key, known, 3), Do: "Signature: " + usage(e)}
 		}
 		obj = obj.Set(m.Key, m.Value)
 		notes = append(notes, fmt.Sprintf("%s → arguments.%s", m.Key, m.Key))

@@ -14,7 +14,7 @@ import (
 // used checks nothing: the server itself has the last word.
 func check(e *catalog.Entry, s *arguments.Schema, args json.RawMessage, notes []string) (json.RawMessage, []string, error) {
 	if _, err := arguments.ParseObject(args); err != nil {
-		return nil, nil, &Error{Code: InvalidArguments, Message: "arguments: " + err.Error(), Err: err, Do: "Signature: " + signature(e)}
+		return nil, nil, &Error{Code: InvalidArguments, Message: "arguments: " + err.Error(), Err: err, Do: "Signature: " + usage(e)}
 	}
 	if s == nil {
 		return args, notes, nil
@@ -25,7 +25,7 @@ func check(e *catalog.Entry, s *arguments.Schema, args json.RawMessage, notes []
 	if err == nil {
 		return fixed, notes, nil
 	}
-	out := &Error{Code: InvalidArguments, Message: err.Error(), Do: "Signature: " + signature(e), Repairs: notes, Err: err}
+	out := &Error{Code: InvalidArguments, Message: err.Error(), Do: "Signature: " + usage(e), Repairs: notes, Err: err}
 	if invalid, ok := errors.AsType[*arguments.Invalid](err); ok {
 		for _, p := range invalid.Problems {
 			out.Suggestions = append(out.Suggestions, p.Near...)
@@ -47,8 +47,8 @@ func shadowed(err error, s *arguments.Schema, r CallRequest) error {
 	return &e
 }
 
-// signature is how an error shows a tool's parameters.
-func signature(e *catalog.Entry) string {
+// usage is how an error shows a tool's parameters.
+func usage(e *catalog.Entry) string {
 	return fmt.Sprintf("%s(%s)", e.Ref, clip(e.Signature(), 600))
 }
 

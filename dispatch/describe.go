@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/proxy-dispatch/proxy-dispatch/catalog"
+	"github.com/proxy-dispatch/proxy-dispatch/catalog/signature"
 	"github.com/proxy-dispatch/proxy-dispatch/dispatch/arguments"
 	"github.com/proxy-dispatch/proxy-dispatch/dispatch/view"
 )
@@ -93,7 +94,7 @@ func (d *Dispatcher) Describe(ctx context.Context, _ Agent, q DescribeRequest) (
 		a.Items = append(a.Items, d.described(v, e))
 	}
 	if q.Path != "" {
-		if _, err := catalog.TypeAt(a.Items[0].InputSchema, q.Path); err != nil {
+		if _, err := signature.Type(a.Items[0].InputSchema, q.Path, signature.MaxType); err != nil {
 			return nil, &Error{Code: BadRequest, Message: fmt.Sprintf("path %q: %v", q.Path, err), Do: "Describe without path shows the whole type", Err: err}
 		}
 		a.path = q.Path
@@ -181,7 +182,7 @@ func (it *Described) text(level int, path string, detail bool) string {
 	if it.Description != "" {
 		b.WriteString("\n" + clip(strings.TrimSpace(it.Description), words))
 	}
-	if t, err := catalog.TypeWithin(it.InputSchema, path, types); err == nil {
+	if t, err := signature.Type(it.InputSchema, path, types); err == nil {
 		b.WriteString("\narguments" + below(path) + ": " + t)
 	}
 	if path != "" {
@@ -195,7 +196,7 @@ func (it *Described) text(level int, path string, detail bool) string {
 	}
 	switch {
 	case it.OutputSchema != nil:
-		if t, err := catalog.TypeWithin(it.OutputSchema, "", types/2); err == nil {
+		if t, err := signature.Type(it.OutputSchema, "", types/2); err == nil {
 			b.WriteString("\nreturns: " + t)
 		}
 	case it.SeenResult != "":

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/proxy-dispatch/proxy-dispatch/catalog"
+	"github.com/proxy-dispatch/proxy-dispatch/catalog/signature"
 	"github.com/proxy-dispatch/proxy-dispatch/dispatch"
 	"github.com/proxy-dispatch/proxy-dispatch/dispatch/arguments"
 )
@@ -136,7 +137,7 @@ func (c *console) showSchema(e *catalog.Entry) error {
 	} else {
 		b.WriteString("\nNo arguments.\n")
 	}
-	if t := catalog.ResultType(e.OutputSchema); t != "" {
+	if t := signature.Line(e.OutputSchema); t != "" {
 		b.WriteString("\nReturns: " + t + "\n")
 	}
 	if s, err := arguments.Compile(e.InputSchema); err == nil {

@@ -1,10 +1,13 @@
-package catalog
+package signature
 
 import (
+	"bytes"
 	"encoding/json"
 	"net/url"
 	"strconv"
 	"strings"
+
+	"github.com/proxy-dispatch/proxy-dispatch/rawjson"
 )
 
 // Schemas come from outside, so reading them has bounds. A schema beyond them is not refused: what is not read counts
@@ -35,11 +38,10 @@ type member struct {
 
 // parse returns the root of a schema document, nil if it is not valid JSON or larger than maxSchema.
 func parse(schema json.RawMessage) *node {
-	if len(schema) > maxSchema || !json.Valid(schema) {
+	if len(schema) > maxSchema || !rawjson.Valid(schema) {
 		return nil
 	}
-	i := space(schema, 0)
-	return &node{raw: schema[i:value(schema, i)]}
+	return &node{raw: bytes.TrimSpace(schema)}
 }
 
 func (n *node) is(opening byte) bool { return n != nil && len(n.raw) > 0 && n.raw[0] == opening }
@@ -49,7 +51,7 @@ func (n *node) text() (string, bool) {
 	if !n.is('"') || len(n.raw) > maxText {
 		return "", false
 	}
-	return unquote(n.raw), true
+	return rawjson.Unquote(n.raw), true
 }
 
 func (n *node) open() {
@@ -59,7 +61,7 @@ func (n *node) open() {
 	n.opened = true
 	if n.is('{') {
 		n.at = map[string]int{}
-		for key, v := range members(n.raw) {
+		for key, v := range rawjson.Members(n.raw) {
 			if i, twice := n.at[key]; twice {
 				n.keys[i].node = &node{raw: v} // the last one wins, as with other readers
 				continue
@@ -69,7 +71,7 @@ func (n *node) open() {
 		}
 		return
 	}
-	for v := range elements(n.raw) {
+	for v := range rawjson.Elements(n.raw) {
 		n.items = append(n.items, &node{raw: v})
 	}
 }

@@ -1,8 +1,10 @@
-package catalog
+package signature
 
 import (
 	"slices"
 	"strings"
+
+	"github.com/proxy-dispatch/proxy-dispatch/catalog/clean"
 )
 
 // constraints are the keywords named in a comment, in this order.
@@ -75,12 +77,12 @@ func (p *printer) description(f *facts) string {
 		s, _ = f.first("title").text()
 	}
 	var lines []string
-	for l := range strings.SplitSeq(Clean(s), "\n") {
+	for l := range strings.SplitSeq(clean.Text(s), "\n") {
 		if l = strings.TrimSpace(l); l != "" {
 			lines = append(lines, l)
 		}
 	}
-	return clip(strings.Join(lines, "\n"), p.style.comment)
+	return clean.Clip(strings.Join(lines, "\n"), p.style.comment)
 }
 
 // tagsOf renders the constraints of f as "@name value" words.
@@ -101,7 +103,7 @@ func (p *printer) tagsOf(f *facts) string {
 		tags = append(tags, tag)
 	}
 	for _, m := range f.patterns {
-		tags = append(tags, "@keys "+clip(string(Visible([]byte(m.name))), maxLabel))
+		tags = append(tags, "@keys "+clean.Clip(string(clean.JSON([]byte(m.name))), maxLabel))
 	}
 	if f.names != nil {
 		if v := f.names.get("pattern"); v != nil {
@@ -123,7 +125,7 @@ func (p *printer) tagsOf(f *facts) string {
 func (p *printer) plain(v *node) string {
 	text, ok := p.value(v)
 	if s, word := v.text(); word && ok && !strings.ContainsAny(s, " \n\t\r\"") && s != "" {
-		return string(Visible([]byte(s)))
+		return string(clean.JSON([]byte(s)))
 	}
 	if !ok {
 		return "…"
@@ -145,7 +147,7 @@ func (p *printer) needs(branches []*node) string {
 		}
 		var names []string
 		for _, name := range f.required {
-			names = append(names, clip(label(name), maxLabel))
+			names = append(names, clean.Clip(label(name), maxLabel))
 		}
 		all = append(all, strings.Join(names, " + "))
 	}

@@ -1,4 +1,4 @@
-package catalog
+package signature
 
 import (
 	"encoding/json"
@@ -83,18 +83,20 @@ type Tree = {
   b?: any;
 }`},
 		{"nothing", `{"type":"object"}`, `object`},
-		{"invalid", `{`, `any /* … */`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			e := &Entry{InputSchema: json.RawMessage(tc.schema)}
-			if diff := cmp.Diff(strings.TrimPrefix(tc.want, "\n"), e.Type()); diff != "" {
+			got, err := Type(json.RawMessage(tc.schema), "", MaxType)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(strings.TrimPrefix(tc.want, "\n"), got); diff != "" {
 				t.Errorf("Type (-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
-func TestTypeAt(t *testing.T) {
+func TestTypePath(t *testing.T) {
 	schema := json.RawMessage(object(
 		`"filter":{"$ref":"#/$defs/F"},"a.b":{"type":"boolean"},"list":{"type":"array","items":{"properties":{"id":{"type":"integer"}}}},"pair":{"prefixItems":[{"type":"string"},{"type":"number"}]},"env":{"additionalProperties":{"type":"string"}},"items":{"type":"null"}`,
 		`"$defs":{"F":{"description":"A filter.","properties":{"and":{"type":"array","items":{"$ref":"#/$defs/F"}},"v":{"const":1}}}}`,
@@ -119,20 +121,20 @@ func TestTypeAt(t *testing.T) {
 		{path: strings.Repeat("a.", 100), fails: "more than 64 steps"},
 	} {
 		t.Run(tc.path, func(t *testing.T) {
-			got, err := TypeAt(schema, tc.path)
+			got, err := Type(schema, tc.path, MaxType)
 			if tc.fails != "" {
 				if !errors.Is(err, ErrNoPath) || !strings.Contains(err.Error(), tc.fails) {
-					t.Fatalf("TypeAt error = %v, want ErrNoPath with %q", err, tc.fails)
+					t.Fatalf("Type error = %v, want ErrNoPath with %q", err, tc.fails)
 				}
 				return
 			}
 			if err != nil || got != tc.want {
-				t.Errorf("TypeAt = %q, error %v, want %q", got, err, tc.want)
+				t.Errorf("Type = %q, error %v, want %q", got, err, tc.want)
 			}
 		})
 	}
-	if _, err := TypeAt(json.RawMessage("{"), ""); !errors.Is(err, ErrBadSchema) {
-		t.Errorf("TypeAt of invalid JSON: error = %v, want ErrBadSchema", err)
+	if _, err := Type(json.RawMessage("{"), "", MaxType); !errors.Is(err, ErrBadSchema) {
+		t.Errorf("Type of invalid JSON: error = %v, want ErrBadSchema", err)
 	}
 }
 
@@ -147,18 +149,18 @@ func TestTypeWithin(t *testing.T) {
 		{15, "{\n// …"},
 		{3, ""},
 	} {
-		if got, err := TypeWithin(schema, "", tc.max); err != nil || got != tc.want {
-			t.Errorf("TypeWithin(%d) = %q, error %v, want %q", tc.max, got, err, tc.want)
+		if got, err := Type(schema, "", tc.max); err != nil || got != tc.want {
+			t.Errorf("Type(%d) = %q, error %v, want %q", tc.max, got, err, tc.want)
 		}
 	}
 }
 
-func FuzzTypeAt(f *testing.F) {
+func FuzzPath(f *testing.F) {
 	f.Add([]byte(object(`"a":{"items":{"$ref":"#"}}`)), `a[].["a"].0`)
 	f.Fuzz(func(t *testing.T, schema []byte, path string) {
-		got, err := TypeWithin(schema, path, 1000)
+		got, err := Type(schema, path, 1000)
 		if len(got) > 1000 || err != nil && !errors.Is(err, ErrNoPath) && !errors.Is(err, ErrBadSchema) {
-			t.Errorf("TypeWithin(%q) has %d bytes, error %v", path, len(got), err)
+			t.Errorf("Type(%q) has %d bytes, error %v", path, len(got), err)
 		}
 	})
 }

@@ -1,4 +1,4 @@
-package catalog
+package clean
 
 import (
 	"encoding/json"
@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-func TestClean(t *testing.T) {
+func TestText(t *testing.T) {
 	for _, tc := range []struct{ name, in, want string }{
 		{"plain", "Reads a file.\n\tFast.", "Reads a file.\n\tFast."},
 		{"letters of many scripts", "Größe 日本 العربية", "Größe 日本 العربية"},
@@ -25,35 +25,35 @@ func TestClean(t *testing.T) {
 		{"a real replacement sign", "a\ufffdb", "a\ufffdb"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			if got := Clean(tc.in); got != tc.want {
-				t.Errorf("Clean(%+q) = %+q, want %+q", tc.in, got, tc.want)
+			if got := Text(tc.in); got != tc.want {
+				t.Errorf("Text(%+q) = %+q, want %+q", tc.in, got, tc.want)
 			}
 		})
 	}
 }
 
-func TestVisible(t *testing.T) {
+func TestJSON(t *testing.T) {
 	in := json.RawMessage("{\"a\u200bb\":\"x\U000E0041y\u007f\",\"é\":\"日\"}")
 	want := `{"a\u200bb":"x\udb40\udc41y\u007f","é":"日"}`
-	got := Visible(in)
+	got := JSON(in)
 	if string(got) != want {
-		t.Errorf("Visible = %s, want %s", got, want)
+		t.Errorf("JSON = %s, want %s", got, want)
 	}
 	var a, b map[string]string
 	if json.Unmarshal(in, &a) != nil || json.Unmarshal(got, &b) != nil || a["a\u200bb"] != b["a\u200bb"] {
-		t.Errorf("Visible changed the meaning: %q, want %q", b, a)
+		t.Errorf("JSON changed the meaning: %q, want %q", b, a)
 	}
 }
 
-func FuzzClean(f *testing.F) {
+func FuzzText(f *testing.F) {
 	f.Add("a\u200b\xff\r\n\ufe0f")
 	f.Fuzz(func(t *testing.T, s string) {
-		got := Clean(s)
-		if again := Clean(got); again != got {
-			t.Errorf("Clean(Clean(%q)) = %q, want %q", s, again, got)
+		got := Text(s)
+		if again := Text(got); again != got {
+			t.Errorf("Text(Text(%q)) = %q, want %q", s, again, got)
 		}
 		if !utf8.ValidString(got) || strings.ContainsAny(got, "\x00\r\u200b\u202e") {
-			t.Errorf("Clean(%q) = %q is not clean", s, got)
+			t.Errorf("Text(%q) = %q is not clean", s, got)
 		}
 	})
 }

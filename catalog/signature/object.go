@@ -1,8 +1,11 @@
-package catalog
+package signature
 
 import (
 	"regexp"
 	"strings"
+
+	"github.com/proxy-dispatch/proxy-dispatch/catalog/clean"
+	"github.com/proxy-dispatch/proxy-dispatch/rawjson"
 )
 
 // object renders what f says about properties.
@@ -138,3 +141,6 @@ func label(name string) string {
 	}
 	return quote(name)
 }
+
+// quote writes s as a JSON string that shows every character: a name stays exact and nothing hides in it.
+func quote(s string) string { return string(clean.JSON(rawjson.Quote(s))) }

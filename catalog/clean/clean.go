@@ -1,4 +1,5 @@
-package catalog
+// Package clean takes out of a text what a person would not see but a model would read.
+package clean
 
 import (
 	"encoding/json"
@@ -9,10 +10,10 @@ import (
 	"unicode/utf8"
 )
 
-// Clean removes from a text of a server what a person would not see but a model would read: control characters,
+// Text removes what a person would not see but a model would read: control characters,
 // zero-width, bidirectional and tag characters, variation selectors that select nothing, invalid UTF-8. Tabs and line
 // breaks stay; \r\n, \r and the Unicode separators become \n. A text that is already clean comes back as it is.
-func Clean(s string) string {
+func Text(s string) string {
 	if !dirty(s) {
 		return s
 	}
@@ -66,9 +67,9 @@ func hidden(r rune) bool {
 		unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
 
-// Visible rewrites the hidden characters inside the strings of raw as \u escapes. The JSON means the same as before,
+// JSON rewrites the hidden characters inside the strings of raw as \u escapes. The JSON means the same as before,
 // but whoever reads its text sees what is there. Without such characters raw itself comes back.
-func Visible(raw json.RawMessage) json.RawMessage {
+func JSON(raw json.RawMessage) json.RawMessage {
 	var out []byte
 	done := 0
 	for i := 0; i < len(raw); {
@@ -96,8 +97,8 @@ func escape(r rune) string {
 	return fmt.Sprintf(`\u%04x`, r)
 }
 
-// clip cuts s to at most max bytes at a character border; what is cut ends with "…" (which counts).
-func clip(s string, max int) string {
+// Clip cuts s to at most max bytes at a character border; what is cut ends with "…" (which counts).
+func Clip(s string, max int) string {
 	if len(s) <= max {
 		return s
 	}

@@ -1,8 +1,10 @@
-package catalog
+package signature
 
 import (
 	"fmt"
 	"strings"
+
+	"github.com/proxy-dispatch/proxy-dispatch/catalog/clean"
 )
 
 // maxInline is the length up to which a referenced type stands in the place of its reference, in bytes.
@@ -39,7 +41,7 @@ func (d *definitions) declared(target *node) bool {
 
 // begin enters a definition before its text is known, so that what refers back to it finds its name.
 func (d *definitions) begin(target *node, name string) *definition {
-	base := clip(strings.Map(func(r rune) rune {
+	base := clean.Clip(strings.Map(func(r rune) rune {
 		if r == '_' || r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' {
 			return r
 		}

@@ -1,11 +1,12 @@
-package catalog
+package signature
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/proxy-dispatch/proxy-dispatch/catalog/clean"
+	"github.com/proxy-dispatch/proxy-dispatch/rawjson"
 )
 
 // printer renders the schemas of one document as TypeScript types. It never fails: what it cannot read is any, what
@@ -285,10 +286,6 @@ func (p *printer) value(v *node) (string, bool) {
 		s = quote(s)
 		return s, len(s) <= p.literal
 	}
-	var b bytes.Buffer
-	if json.Compact(&b, v.raw) != nil {
-		return "", false
-	}
-	s := string(Visible(b.Bytes()))
+	s := string(clean.JSON(rawjson.Compact(v.raw)))
 	return s, len(s) <= p.literal
 }

@@ -1,4 +1,4 @@
-package catalog
+package signature
 
 import (
 	"encoding/json"
@@ -16,7 +16,7 @@ func object(properties string, more ...string) string {
 	return `{"type":"object","properties":{` + properties + `}` + strings.Join(append([]string{""}, more...), ",") + `}`
 }
 
-func TestSignature(t *testing.T) {
+func TestParameters(t *testing.T) {
 	for _, tc := range []struct{ name, schema, want string }{
 		{"required come first", object(`"mode":{"enum":["a","b"],"default":"a"},"path":{"type":"string"}`, `"required":["path"]`),
 			`path: string, mode?: "a"|"b" = "a"`},
@@ -70,21 +70,20 @@ func TestSignature(t *testing.T) {
 		{"empty", ``, `…`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			e := &Entry{InputSchema: json.RawMessage(tc.schema)}
-			if got := e.Signature(); got != tc.want {
-				t.Errorf("Signature() =\n%s\nwant\n%s", got, tc.want)
+			if got := Parameters(json.RawMessage(tc.schema), MaxLine); got != tc.want {
+				t.Errorf("Parameters =\n%s\nwant\n%s", got, tc.want)
 			}
 		})
 	}
-	if got := new(Entry).Signature(); got != "" {
-		t.Errorf("Signature() without a schema = %q, want none", got)
+	if got := Parameters(nil, MaxLine); got != "" {
+		t.Errorf("Parameters(nil) = %q, want none", got)
 	}
 }
 
-func TestSignatureWithin(t *testing.T) {
-	e := &Entry{InputSchema: json.RawMessage(object(
+func TestParametersWithin(t *testing.T) {
+	schema := json.RawMessage(object(
 		`"path":{"type":"string"},"mode":{"enum":["read","write","append"],"default":"read"},"filter":{"type":"object","properties":{"and":{"type":"object","properties":{"name":{"type":"string"}}}}}`,
-		`"required":["path"]`))}
+		`"required":["path"]`))
 	for _, tc := range []struct {
 		max  int
 		want string
@@ -97,13 +96,13 @@ func TestSignatureWithin(t *testing.T) {
 		{2, ``},
 		{-1, ``},
 	} {
-		if got := e.SignatureWithin(tc.max); got != tc.want {
-			t.Errorf("SignatureWithin(%d) = %q, want %q", tc.max, got, tc.want)
+		if got := Parameters(schema, tc.max); got != tc.want {
+			t.Errorf("Parameters(%d) = %q, want %q", tc.max, got, tc.want)
 		}
 	}
 }
 
-func TestResultType(t *testing.T) {
+func TestLine(t *testing.T) {
 	for _, tc := range []struct{ name, schema, want string }{
 		{"object", object(`"rows":{"type":"array","items":{"type":"object","properties":{"id":{"type":"integer"}},"required":["id"]}}`, `"required":["rows"]`), `{rows: {id: number}[]}`},
 		{"list", `{"type":"array","items":{"type":"string"}}`, `string[]`},
@@ -112,23 +111,23 @@ func TestResultType(t *testing.T) {
 		{"invalid", `{`, `…`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			if got := ResultType(json.RawMessage(tc.schema)); got != tc.want {
-				t.Errorf("ResultType = %s, want %s", got, tc.want)
+			if got := Line(json.RawMessage(tc.schema)); got != tc.want {
+				t.Errorf("Line = %s, want %s", got, tc.want)
 			}
 		})
 	}
-	if got := ResultType(nil); got != "" {
-		t.Errorf("ResultType(nil) = %q, want none", got)
+	if got := Line(nil); got != "" {
+		t.Errorf("Line(nil) = %q, want none", got)
 	}
 }
 
 func TestParams(t *testing.T) {
-	e := &Entry{InputSchema: json.RawMessage(object(
+	schema := json.RawMessage(object(
 		`"mode":{"anyOf":[{"enum":["a","b"]},{"type":"null"}],"description":"How\u200b."},"path":{"$ref":"#/$defs/P"}`,
 		`"required":["path"]`, `"$defs":{"P":{"type":"string","description":"Where."}}`,
-		`"oneOf":[{"properties":{"x":{}},"required":["x"]},{"properties":{"y":{},"mode":{}}}]`))}
+		`"oneOf":[{"properties":{"x":{}},"required":["x"]},{"properties":{"y":{},"mode":{}}}]`))
 	want := []Param{{Name: "mode", Description: "How.", Enum: []string{"a", "b"}}, {Name: "path", Description: "Where.", Required: true}, {Name: "x"}, {Name: "y"}}
-	if diff := cmp.Diff(want, e.Params()); diff != "" {
+	if diff := cmp.Diff(want, Params(schema)); diff != "" {
 		t.Errorf("Params (-want +got):\n%s", diff)
 	}
 }
@@ -186,32 +185,31 @@ func TestHostileSchemas(t *testing.T) {
 // checkBounds renders a schema in every way and checks what is promised of each.
 func checkBounds(t *testing.T, schema json.RawMessage) {
 	t.Helper()
-	e := &Entry{InputSchema: schema}
-	signature := e.Signature()
-	if len(signature) > maxSignature || strings.ContainsAny(signature, "\n\r\x00") || !utf8.ValidString(signature) {
-		t.Errorf("Signature() has %d bytes, want one clean line of at most %d: %.200q", len(signature), maxSignature, signature)
+	signature := Parameters(schema, MaxLine)
+	if len(signature) > MaxLine || strings.ContainsAny(signature, "\n\r\x00") || !utf8.ValidString(signature) {
+		t.Errorf("Parameters has %d bytes, want one clean line of at most %d: %.200q", len(signature), MaxLine, signature)
 	}
-	if got := e.SignatureWithin(200); len(got) > 200 {
-		t.Errorf("SignatureWithin(200) has %d bytes: %q", len(got), got)
+	if got := Parameters(schema, 200); len(got) > 200 {
+		t.Errorf("Parameters(200) has %d bytes: %q", len(got), got)
 	}
-	if got := ResultType(schema); len(got) > maxSignature || strings.Contains(got, "\n") {
-		t.Errorf("ResultType has %d bytes, want one line of at most %d", len(got), maxSignature)
+	if got := Line(schema); len(got) > MaxLine || strings.Contains(got, "\n") {
+		t.Errorf("Line has %d bytes, want one line of at most %d", len(got), MaxLine)
 	}
-	if got := e.Type(); len(got) > maxType || !utf8.ValidString(got) {
-		t.Errorf("Type() has %d bytes, want at most %d", len(got), maxType)
+	if got, _ := Type(schema, "", 1<<20); len(got) > MaxType || !utf8.ValidString(got) {
+		t.Errorf("Type has %d bytes, want at most %d", len(got), MaxType)
 	}
 	for _, path := range []string{"a.b[].c", "*"} {
-		got, err := TypeWithin(schema, path, 500)
+		got, err := Type(schema, path, 500)
 		if len(got) > 500 || err != nil && !errors.Is(err, ErrNoPath) && !errors.Is(err, ErrBadSchema) {
-			t.Errorf("TypeWithin(%q, 500) has %d bytes, error %v", path, len(got), err)
+			t.Errorf("Type(%q, 500) has %d bytes, error %v", path, len(got), err)
 		}
 	}
-	if got := e.Params(); len(got) > maxParams {
-		t.Errorf("Params() has %d, want at most %d", len(got), maxParams)
+	if got := Params(schema); len(got) > maxParams {
+		t.Errorf("Params has %d, want at most %d", len(got), maxParams)
 	}
 }
 
-func FuzzSignature(f *testing.F) {
+func FuzzParameters(f *testing.F) {
 	f.Add([]byte(object(`"a":{"$ref":"#/$defs/T"},"b":{"anyOf":[{"type":"string","format":"uri"},{"items":[{},true]}]}`, `"$defs":{"T":{"allOf":[{"$ref":"#"},{"enum":[1,null]}]}}`)))
 	f.Add([]byte(object(`"x-y":{"type":["object","null"],"patternProperties":{"^":{}},"propertyNames":{"enum":["a"]},"default":{"a":1}}`, `"required":["q"]`, `"oneOf":[{"required":["z"]},{"$ref":"#/oneOf/0"}]`)))
 	f.Fuzz(func(t *testing.T, schema []byte) { checkBounds(t, schema) })

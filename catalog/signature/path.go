@@ -1,90 +1,14 @@
-package catalog
+package signature
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/proxy-dispatch/proxy-dispatch/catalog/clean"
+	"github.com/proxy-dispatch/proxy-dispatch/rawjson"
 )
-
-// Errors of TypeAt.
-var (
-	ErrBadSchema = errors.New("schema is not readable JSON")
-	ErrNoPath    = errors.New("no such path in the schema")
-)
-
-// Type returns the full TypeScript type of the arguments at all depths, with /** comments */ that hold descriptions and
-// constraints as @tags; referenced types are declared after it. At most 64 KiB, whatever the schema; what is cut is
-// marked "…". "" when there are no parameters. It is made anew at each call.
-func (e *Entry) Type() string {
-	if e.InputSchema == nil {
-		return ""
-	}
-	s, err := TypeAt(e.InputSchema, "")
-	if err != nil {
-		return "any /* … */"
-	}
-	return s
-}
-
-// TypeAt returns the full type, as Entry.Type does, of what stands at path in a schema: property names with dots between
-// them, "[]" or ".items" (also an index) for the elements of a list, ["name"] for a name that holds dots, "*" for the
-// values of a record. "" is the whole. Errors: ErrBadSchema, ErrNoPath (the message names what is there).
-func TypeAt(schema json.RawMessage, path string) (string, error) {
-	return TypeWithin(schema, path, maxType)
-}
-
-// TypeWithin is TypeAt with at most max bytes: long comments go first, then levels, then all comments.
-func TypeWithin(schema json.RawMessage, path string, max int) (string, error) {
-	root := parse(schema)
-	if root == nil {
-		return "", ErrBadSchema
-	}
-	at, err := descend(root, path)
-	if err != nil {
-		return "", err
-	}
-	max = min(max, maxType)
-	var text string
-	for _, s := range wide {
-		if text = newPrinter(root, s, workType).whole(at, path == ""); len(text) <= max {
-			return text, nil
-		}
-	}
-	const mark = "\n// …"
-	if max < len(mark) {
-		return "", nil
-	}
-	text = text[:max-len(mark)]
-	if i := strings.LastIndexByte(text, '\n'); i > 0 {
-		text = text[:i]
-	}
-	return strings.ToValidUTF8(text, "") + mark, nil
-}
-
-// whole renders a type with its comment and the declarations it needs. At the top the description is left out: it is
-// the tool's own.
-func (p *printer) whole(at *node, top bool) string {
-	description := p.style.comment
-	if top {
-		p.style.comment = 0
-	}
-	note := p.comment(false, []*node{at})
-	p.style.comment = description
-	return note + p.body(at)
-}
-
-func (p *printer) body(at *node) string {
-	if !p.names {
-		return p.term(place{}, at).text
-	}
-	// What refers back to the whole needs a name for it.
-	d := p.defs.begin(at, "Root")
-	d.term = p.term(place{}, at)
-	d.done = true
-	return d.shown().text + p.defs.declarations()
-}
 
 // descend finds what stands at path. Several schemas that hold there become alternatives of one.
 func descend(root *node, path string) (*node, error) {
@@ -145,7 +69,7 @@ func (w *walk) look(f *facts) {
 		return
 	}
 	for _, x := range f.props[:min(len(f.props), 20)] {
-		w.names = append(w.names, clip(label(x.name), maxLabel))
+		w.names = append(w.names, clean.Clip(label(x.name), maxLabel))
 	}
 	index := strings.Trim(w.step, "0123456789") == "" && w.step != ""
 	switch {
@@ -192,8 +116,11 @@ func splitPath(path string) []string {
 		case path[0] == '.':
 			path = path[1:]
 		case strings.HasPrefix(path, `["`):
-			end := text([]byte(path), 1)
-			steps = append(steps, unquote([]byte(path[1:end])))
+			end := rawjson.Skip([]byte(path), 1)
+			if end < 0 { // no string: a name of nothing
+				return append(steps, path)
+			}
+			steps = append(steps, rawjson.Unquote([]byte(path[1:end])))
 			path = strings.TrimPrefix(path[end:], "]")
 		case path[0] == '[':
 			inner, rest, _ := strings.Cut(path[1:], "]")

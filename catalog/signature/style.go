@@ -1,4 +1,4 @@
-package catalog
+package signature
 
 // style says how much a printer shows. What a limit leaves out is shown as "…".
 type style struct {
@@ -18,11 +18,12 @@ type style struct {
 
 // Bounds of what is rendered, in bytes of the answer unless said otherwise.
 const (
-	maxSignature = 4 << 10  // Entry.Signature and ResultType
-	maxParameter = 1200     // one parameter of a signature; a larger one shows fewer levels
-	maxType      = 64 << 10 // Entry.Type and TypeAt
-	maxLabel     = 200      // a property name; a longer one is not shown
-	maxNest      = 64       // schemas inside schemas, of any sort; deeper ones are not read
+	MaxLine = 4 << 10  // Parameters and Line
+	MaxType = 64 << 10 // Type
+
+	maxParameter = 1200 // one parameter of a signature; a larger one shows fewer levels
+	maxLabel     = 200  // a property name; a longer one is not shown
+	maxNest      = 64   // schemas inside schemas, of any sort; deeper ones are not read
 
 	// workType bounds the steps of one rendering, workParameter those of one parameter of a signature. Each schema read
 	// costs at least workSchema, each byte of a literal, name or comment one. It ends what the other bounds leave, such
