@@ -65,6 +65,7 @@ func unpack(freq uint64) evidence {
 type terms struct {
 	name  string
 	freqs index.TokenFrequencies
+	slab  []index.TokenFreq // one allocation for all of them
 	opts  index.FieldIndexingOptions
 }
 
@@ -80,11 +81,13 @@ func (t *terms) AnalyzedLength() int                              { return 1 }
 func (t *terms) AnalyzedTokenFrequencies() index.TokenFrequencies { return t.freqs }
 
 func newTerms(name string, size int, opts index.FieldIndexingOptions) *terms {
-	return &terms{name: name, freqs: make(index.TokenFrequencies, size), opts: opts | index.IndexField}
+	return &terms{name: name, freqs: make(index.TokenFrequencies, size), slab: make([]index.TokenFreq, size), opts: opts | index.IndexField}
 }
 
+// put adds a term; there must be no more of them than newTerms was told.
 func (t *terms) put(term string, freq int) {
-	tf := &index.TokenFreq{Term: []byte(term)}
+	tf := &t.slab[len(t.freqs)]
+	tf.Term = []byte(term)
 	tf.SetFrequency(freq)
 	t.freqs[term] = tf
 }

@@ -19,7 +19,12 @@ import (
 const (
 	termField  = "t"
 	exactField = "x"
-	chunk      = 4000 // documents in one segment: bounds the memory a build takes
+
+	// Documents come to bleve in at most segments batches, of chunk documents
+	// or more: small ones bound the memory a build takes, few ones the look-ups
+	// of a query.
+	segments = 8
+	chunk    = 250
 )
 
 // Index answers queries over the documents it was built from. It is
@@ -62,8 +67,9 @@ func build(docs []Doc, t tuning) (*Index, error) {
 	x := &Index{bleve: bx, tune: t, docs: make([]doc, len(docs))}
 	x.boards.New = func() any { return newBoard(len(docs)) }
 	b := newBuilder(x, docs)
-	for start := 0; start < len(docs); start += chunk {
-		if err := b.add(start, min(start+chunk, len(docs))); err != nil {
+	step := max(chunk, (len(docs)+segments-1)/segments)
+	for start := 0; start < len(docs); start += step {
+		if err := b.add(start, min(start+step, len(docs))); err != nil {
 			return nil, closing(bx, err)
 		}
 	}

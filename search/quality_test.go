@@ -177,10 +177,16 @@ func TestPublicCatalogs(t *testing.T) {
 	for _, set := range []struct {
 		name string
 		ndcg float64
-	}{{"bfcl", .75}, {"sealtools", .83}} {
+	}{{"bfcl", .73}, {"sealtools", .84}} {
 		t.Run(set.name, func(t *testing.T) {
 			x := mustBuild(t, readCatalog(t, filepath.Join(shared, set.name, "catalog.json")))
-			f := measure(t, x, readQueries(t, filepath.Join(shared, set.name, "queries.jsonl")))
+			var some []labelled // every fourth suffices for a guard
+			for i, q := range readQueries(t, filepath.Join(shared, set.name, "queries.jsonl")) {
+				if i%4 == 0 {
+					some = append(some, q)
+				}
+			}
+			f := measure(t, x, some)
 			t.Log(f)
 			for _, c := range slices.Sorted(keys(f.byCategory)) {
 				t.Log(c, f.byCategory[c])

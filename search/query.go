@@ -103,6 +103,7 @@ func (l *lookup) resolve(s slot) []slot {
 	v := l.x.vocab
 	for _, a := range s.alts {
 		if n, err := l.count(a.term); n > 0 || err != nil {
+			s.begin(l, knownPrefixes, l.x.tune.knownPrefix)
 			return []slot{s} // score meets the same error and tells it
 		}
 	}
@@ -115,9 +116,7 @@ func (l *lookup) resolve(s slot) []slot {
 			{word: b, weight: s.weight, alts: []alt{{l.stems.stem(b), 1}}},
 		}
 	}
-	for _, w := range v.longer(s.word, 8) {
-		s.alts = append(s.alts, alt{l.stems.stem(w), l.x.tune.prefix})
-	}
+	s.begin(l, unknownPrefixes, l.x.tune.prefix)
 	if len(s.word) >= 4 {
 		near, d := v.close(s.word, 4)
 		for _, w := range near {
@@ -125,6 +124,24 @@ func (l *lookup) resolve(s slot) []slot {
 		}
 	}
 	return []slot{s}
+}
+
+// Words that a query's word may be the beginning of.
+const (
+	knownPrefixes   = 6 // of a word the catalog has
+	unknownPrefixes = 8 // of one it lacks
+)
+
+// begin adds the words that go on after the slot's word.
+func (s *slot) begin(l *lookup, most int, weight float32) {
+	if utf8.RuneCountInString(s.word) < 3 {
+		return
+	}
+	for _, w := range l.x.vocab.longer(s.word, most) {
+		if term := l.stems.stem(w); term != s.alts[0].term {
+			s.alts = append(s.alts, alt{term, weight})
+		}
+	}
 }
 
 // clip cuts s after at most n bytes, between two letters.

@@ -85,12 +85,16 @@ func (l *lookup) score(b *board, s *slot) error {
 		return err
 	}
 	t := &l.x.tune
+	holders := 0
 	for _, a := range s.alts {
 		n, err := l.count(a.term)
 		if err != nil {
 			return err
 		}
 		idf := l.x.idf(n)
+		if a.weight >= t.joined { // guesses do not make a word common
+			holders = max(holders, n)
+		}
 		err = l.postings(termField, a.term, true, func(d int32, freq uint64) {
 			e := unpack(freq)
 			c := b.touch(d)
@@ -112,7 +116,10 @@ func (l *lookup) score(b *board, s *slot) error {
 			return err
 		}
 	}
-	w := s.weight * l.x.idf(len(b.slot))
+	if holders == 0 {
+		holders = len(b.slot)
+	}
+	w := s.weight * l.x.idf(holders)
 	for _, d := range b.slot {
 		c := &b.cells[d]
 		c.score += w * c.best

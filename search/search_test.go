@@ -105,7 +105,7 @@ func TestEdits(t *testing.T) {
 // However many entries speak of the words, the one that has the name is first.
 func TestExactNameFirst(t *testing.T) {
 	var docs []Doc
-	for i := range 5000 {
+	for i := range 2000 {
 		docs = append(docs, Doc{
 			ID: fmt.Sprintf("a%04d", i), Server: "loud", Name: fmt.Sprintf("query_logs_query_%d", i), Title: "query logs query logs",
 			Description: "query logs, query logs, query logs.", Keywords: []string{"query", "logs"},

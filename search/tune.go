@@ -27,6 +27,7 @@ type tuning struct {
 	number      float32 // weight of a bare number in a query
 	joined      float32 // weight of two words found written as one
 	prefix      float32 // weight of a word that goes on after the query's
+	knownPrefix float32 // the same, if the catalog has the query's word as well
 	typo        [3]float32
 	pair        float32 // weight of two neighbouring words that names hold side by side
 	sure        float32 // coverage from which a result is confident
@@ -57,6 +58,7 @@ func defaults() tuning {
 		number:      .15,
 		joined:      .95,
 		prefix:      .7,
+		knownPrefix: .35,
 		typo:        [3]float32{1, .8, .6},
 		pair:        .25,
 		sure:        .45,
