@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/proxy-dispatch/proxy-dispatch/dispatch/arguments"
+	"github.com/proxy-dispatch/proxy-dispatch/rawjson"
 )
 
 // maxArguments is the most bytes of an arguments file.
@@ -47,7 +48,9 @@ func parseCall(words []string) (*callLine, error) {
 				return nil, err
 			}
 			if !mine {
-				i = l.toolFlag(words, i)
+				if i, err = l.toolFlag(words, i); err != nil {
+					return nil, err
+				}
 			}
 		default:
 			if err := l.plain(word); err != nil {
@@ -92,32 +95,27 @@ func (l *callLine) flag(word string, next func() (string, error)) (mine bool, er
 }
 
 // toolFlag reads the flag at i as an argument of the tool and returns the position of its last word.
-func (l *callLine) toolFlag(words []string, i int) int {
-	name, value, given := strings.Cut(strings.TrimPrefix(words[i], "--"), "=")
-	if !given && i+1 < len(words) && !strings.HasPrefix(words[i+1], "--") && words[i+1] != "-a" {
-		i++
-		value, given = words[i], true
+func (l *callLine) toolFlag(words []string, i int) (int, error) {
+	word := strings.TrimPrefix(words[i], "--")
+	if strings.Contains(word, "=") {
+		return i, l.assign(word)
 	}
-	arg := keyValue{key: name, value: value}
-	if !given {
-		arg.value, arg.raw = "true", true
+	if i+1 < len(words) && !strings.HasPrefix(words[i+1], "--") && words[i+1] != "-a" {
+		return i + 1, l.assign(word + "=" + words[i+1])
 	}
-	l.single = append(l.single, arg)
-	return i
+	return i, l.assign(word + ":=true")
 }
 
 // toolWords reads what follows --.
-func (l *callLine) toolWords(words []string) error {
-	for i := 0; i < len(words); i++ {
+func (l *callLine) toolWords(words []string) (err error) {
+	for i := 0; i < len(words) && err == nil; i++ {
 		if strings.HasPrefix(words[i], "--") && words[i] != "--" {
-			i = l.toolFlag(words, i)
-			continue
-		}
-		if err := l.plain(words[i]); err != nil {
-			return err
+			i, err = l.toolFlag(words, i)
+		} else {
+			err = l.plain(words[i])
 		}
 	}
-	return nil
+	return err
 }
 
 // plain reads a word that is no flag: the tool, then the whole arguments or KEY=VALUE.
@@ -212,11 +210,7 @@ func (kv keyValue) json() string {
 	if kv.raw {
 		return kv.value
 	}
-	text, err := json.Marshal(kv.value)
-	if err != nil {
-		panic(err) // strings always encode
-	}
-	return string(text)
+	return string(rawjson.Quote(kv.value))
 }
 
 func readArguments(name string, stdin io.Reader) ([]byte, error) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"text/tabwriter"
@@ -82,7 +83,7 @@ func (c *console) demo(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	a, err := startAgent(command(), "serve", "--config", file)
+	a, err := startAgent(exec.Command(command(), "serve", "--config", file))
 	if err != nil {
 		return err
 	}
@@ -125,11 +126,8 @@ func (p *play) run(ctx context.Context, end func() error) error {
 
 // open says hello, lists the one tool, and learns what the tools themselves would cost.
 func (p *play) open(ctx context.Context) error {
-	hello, err := p.agent.request(ctx, "initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"demo","version":"1"}}`)
+	hello, err := p.agent.hello(ctx)
 	if err != nil {
-		return err
-	}
-	if err := p.agent.notify("notifications/initialized"); err != nil {
 		return err
 	}
 	listed, err := p.agent.request(ctx, "tools/list", `{}`)

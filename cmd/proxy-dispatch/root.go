@@ -39,7 +39,7 @@ Results go to stdout, words for people to stderr. Exit codes: 0 ok, 1 the call f
 	root.CompletionOptions.HiddenDefaultCmd = false
 	root.AddCommand(c.serveCommand(), c.serversCommand(), c.toolsCommand(), c.searchCommand(), c.schemaCommand(),
 		c.callCommand(), c.readCommand(), c.statusCommand(), c.validateCommand(), c.configCommand(), c.initCommand(),
-		c.demoCommand(), c.versionCommand())
+		c.benchCommand(), c.demoCommand(), c.versionCommand())
 	for _, later := range laterCommands {
 		root.AddCommand(laterCommand(later))
 	}
