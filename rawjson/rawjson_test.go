@@ -175,10 +175,13 @@ func TestCompact(t *testing.T) {
 			if got := string(Compact([]byte(tc.raw))); got != tc.compact {
 				t.Errorf("Compact = %s, want %s", got, tc.compact)
 			}
-			if got := string(OneLine([]byte(tc.raw))); got != tc.oneLine {
-				t.Errorf("OneLine = %s, want %s", got, tc.oneLine)
+			if got, err := OneLine([]byte(tc.raw)); err != nil || string(got) != tc.oneLine {
+				t.Errorf("OneLine = %s, error %v, want %s", got, err, tc.oneLine)
 			}
 		})
+	}
+	if got, err := OneLine([]byte("{\"a\":\"x\ny\"}")); !errors.Is(err, ErrInvalid) {
+		t.Errorf("OneLine of a string with a line break = %q, error %v, want ErrInvalid", got, err)
 	}
 }
 

@@ -127,10 +127,14 @@ func Compact(raw []byte) []byte {
 	return append(out, raw[from:]...)
 }
 
-// OneLine is Compact for JSON that holds line breaks; without them it returns raw. (Inside strings there are none.)
-func OneLine(raw []byte) []byte {
+// OneLine is Compact for JSON that holds line breaks; without them it returns raw as it is. Inside strings there are none:
+// that it can promise a line, it checks what it changes. Errors are those of Check.
+func OneLine(raw []byte) ([]byte, error) {
 	if bytes.IndexByte(raw, '\n') < 0 && bytes.IndexByte(raw, '\r') < 0 {
-		return raw
+		return raw, nil
 	}
-	return Compact(raw)
+	if err := Check(raw); err != nil {
+		return nil, err
+	}
+	return Compact(raw), nil
 }

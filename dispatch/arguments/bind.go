@@ -126,7 +126,9 @@ func (b *binder) reference(ctx context.Context, i int, ms []member, ref Referenc
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	v = rawjson.OneLine(v) // stored data has a record a line
+	if bytes.IndexByte(v, '\n') >= 0 { // stored data has a record a line
+		v = rawjson.Compact(v)
+	}
 	v = inForm(bytes.TrimSpace(v), ref.As, at.kinds())
 	if b.size += len(v); b.size > maxBound {
 		return fmt.Errorf("%s: more than %d bytes: %w", path, maxBound, ErrTooLarge)
