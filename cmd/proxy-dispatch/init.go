@@ -199,12 +199,9 @@ func (c *console) clientFile(name string) (string, error) {
 	return files[len(files)-1], nil
 }
 
-// hideSecrets keeps the secrets of a client's file out of what is said and printed.
+// hideSecrets keeps the secrets of a client's file, sound or not, out of what is said and printed.
 func (c *console) hideSecrets(path string, text []byte) {
-	c.redact = func(s string) string { return s }
-	if cfg, err := config.Parse(path, text, c.env); err == nil {
-		c.use(cfg)
-	}
+	c.redact = config.RedactorOf(path, text, c.env).Redact
 }
 
 func (c *console) sayMoved(m *config.Moved, write bool) {

@@ -62,7 +62,8 @@ func wire(ctx context.Context, cfg *config.Config, w wiring) (p *program, err er
 		return p, err
 	}
 	o := dispatchOptions(cfg)
-	o.Catalog, o.Forwarder, o.Shelf, o.Log, o.Redact = p.catalog, forwarder{p.fleet}, p.shelf, p.log, p.redactor.Redact
+	o.Catalog, o.Forwarder, o.Shelf, o.Tokens = p.catalog, forwarder{p.fleet}, p.shelf, p.counter
+	o.Log, o.Redact = p.log, p.redactor.Redact
 	if w.lasting {
 		if p.observer, err = observe.New(ctx, p.observed()); err != nil {
 			return p, err
