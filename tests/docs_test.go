@@ -139,9 +139,10 @@ func conversation(t *testing.T, h *home, requests string) {
 	}
 }
 
-var changing = regexp.MustCompile(`\d+`)
+// changing is what differs from run to run: numbers and handles, and the white space of a table made for them.
+var changing = regexp.MustCompile(`\br\d+[a-z]{2}\b|\d+| +`)
 
-// console runs the commands after `$` and looks for each line shown below them, in order; numbers may differ.
+// console runs the commands after `$` and looks for each line shown below them, in order; what changes may differ.
 func console(t *testing.T, h *home, text string) {
 	t.Helper()
 	for part := range strings.SplitSeq("\n"+text, "\n$ ") {
