@@ -140,11 +140,11 @@ func (c *console) initClient(name, file string, write bool) error {
 	if m.Ours, err = readIfThere(ours); err != nil {
 		return err
 	}
+	c.hideSecrets(file, m.File)
 	moved, err := m.Run()
 	if err != nil {
 		return err
 	}
-	c.hideSecrets(file, m.File)
 	c.sayMoved(moved, write)
 	if !write {
 		c.say("%s would become what follows; our own configuration is %s. --write does it.", file, ours)
