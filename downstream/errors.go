@@ -121,7 +121,7 @@ func parseRPCError(raw []byte) *RPCError {
 func ended(ctx context.Context, fate Fate, while string) error {
 	cause := context.Cause(ctx)
 	if errors.Is(cause, context.DeadlineExceeded) {
-		return failed(fate, fmt.Errorf("%w: %s: %w", ErrTimeout, while, cause))
+		return failed(fate, rewordedError{fmt.Errorf("%w: %w", ErrTimeout, cause), ErrTimeout.Error() + ": " + while})
 	}
 	return failed(fate, fmt.Errorf("%s: %w", while, cause))
 }

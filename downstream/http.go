@@ -148,7 +148,7 @@ func (c *remoteConn) call(ctx context.Context, o outgoing) (json.RawMessage, err
 	switch {
 	case x.tooLarge.Load():
 		return nil, failed(Ran, fmt.Errorf("%w: more than %d bytes", ErrTooLarge, c.trip.max))
-	case err != nil:
+	case err != nil || x.refused():
 		return nil, c.explain(ctx, x, err)
 	case answer.Error != nil:
 		return nil, failed(Ran, x.rpcError(answer.Error))
@@ -172,15 +172,16 @@ func (c *remoteConn) explain(ctx context.Context, x *exchange, err error) error 
 	case errors.Is(err, transport.ErrSessionTerminated) && x.session: // refused, so it did not run
 		c.lose(errors.New("the server forgot the session"))
 		return failed(NotSent, lostError(c.alive))
-	case errors.Is(err, transport.ErrSessionTerminated):
-		return failed(NotSent, fmt.Errorf("%w: HTTP status 404", ErrUnavailable))
 	case errors.Is(err, transport.ErrLegacySSEServer):
 		return failed(NotSent, err)
 	case fate == NotSent:
 		c.lose(shorter(err))
 		return failed(NotSent, lostError(c.alive))
-	case x.status.Load() >= 400 && x.status.Load() < 500:
-		fate = NotSent // refused
+	case x.status.Load() >= 400:
+		if x.status.Load() < 500 {
+			fate = NotSent // refused
+		}
+		err = fmt.Errorf("HTTP status %d: %s", x.status.Load(), x.reply.bytes())
 	}
 	return failed(fate, fmt.Errorf("%w: %w", ErrUnavailable, shorter(err)))
 }
@@ -193,8 +194,8 @@ func outer(err error, fate Fate) error {
 	return failed(fate, shorter(err))
 }
 
-// shorter keeps the body of an HTTP error from filling a page.
-func shorter(err error) error { return rewordedError{err, clip(err.Error(), 2*whyLine)} }
+// shorter bounds the body of an HTTP error, leaving enough to find secrets in before it is cut to what is shown.
+func shorter(err error) error { return rewordedError{err, clip(err.Error(), 2*stderrLine)} }
 
 // notify sends in the background: the transport waits for the server's answer. In the new era there is nothing
 // to say: a request is cancelled by hanging up.

@@ -93,6 +93,10 @@ func TestLibraryServers(t *testing.T) {
 			if !errors.Is(err, context.Canceled) || fateOf(err) != SentUnknown {
 				t.Errorf("cancelled: got %v", err)
 			}
+			_, err = f.Do(t.Context(), Request{Server: "s", Method: "tools/call", Params: json.RawMessage(`{"name":"hang"}`), Timeout: 20 * time.Millisecond})
+			if !errors.Is(err, ErrTimeout) || fateOf(err) != SentUnknown {
+				t.Errorf("timeout: got %v", err)
+			}
 		})
 	}
 }
@@ -107,8 +111,8 @@ func TestProgressOfLibraryServers(t *testing.T) {
 					Progress: func(p json.RawMessage) { got = append(got, string(p)) },
 				})
 				want := `{"progress":0} {"progress":1} {"progress":2}`
-				if err != nil || name == "local" && strings.Join(got, " ") != want || !slices.IsSorted(got) {
-					t.Fatalf("got %v, %v; want %s", got, err, want) // the library's remote servers lose some
+				if err != nil || name == "local" && strings.Join(got, " ") != want || len(got) > 3 {
+					t.Fatalf("got %v, %v; want %s", got, err, want) // the library's remote servers lose some and use two streams
 				}
 			}
 		})
@@ -246,6 +250,9 @@ func (s *scripted) answer(w http.ResponseWriter, id json.RawMessage, method stri
 	case "broken":
 		w.WriteHeader(http.StatusBadGateway)
 		fmt.Fprint(w, "<html>", strings.Repeat("long words ", 100_000))
+	case "not found":
+		w.WriteHeader(http.StatusForbidden)
+		fmt.Fprint(w, `{"error":"no such page"}`)
 	case "empty":
 		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s}`, id)
 	default:
@@ -272,6 +279,7 @@ func TestRemoteAnswers(t *testing.T) {
 		{"small in a stream", "{}", nil, 0},
 		{"broken", "", ErrUnavailable, SentUnknown},
 		{"empty", "", nil, Ran},
+		{"not found", "", ErrUnavailable, NotSent},
 	}
 	for _, tt := range tests {
 		t.Run(tt.method, func(t *testing.T) {
@@ -316,8 +324,8 @@ func TestRemoteRequestsAreExact(t *testing.T) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if last := s.bodies[len(s.bodies)-1]; !strings.Contains(last, params) {
-		t.Errorf("got %s, want %s in it", last, params)
+	if !slices.ContainsFunc(s.bodies, func(body string) bool { return strings.Contains(body, params) }) {
+		t.Errorf("got %q, want one with %s", s.bodies, params)
 	}
 	for i, h := range s.headers {
 		if h.Get("X-Key") != "k" {

@@ -10,6 +10,7 @@ import (
 	"net/http/httptrace"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
 )
@@ -34,7 +35,20 @@ type exchangeKey struct{}
 
 func (x *exchange) in(ctx context.Context) context.Context {
 	ctx = context.WithValue(ctx, exchangeKey{}, x)
-	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: func() { x.sent.Store(true) }})
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: func() { x.sent.Store(true) }})
+	return withoutDeadline{ctx}
+}
+
+// withoutDeadline ends when its context ends, but does not say when, so that the library sets no timer of its own
+// and every timeout is the same error.
+type withoutDeadline struct{ context.Context }
+
+// Deadline is never known.
+func (withoutDeadline) Deadline() (time.Time, bool) { return time.Time{}, false }
+
+// refused says if the server answered with an HTTP error and no JSON-RPC one.
+func (x *exchange) refused() bool {
+	return x.status.Load() >= 400 && !bytes.Contains(x.reply.bytes(), []byte(`"jsonrpc"`))
 }
 
 // rpcError finds the error as sent in the end of the reply; failing that it tells what the library read.
@@ -82,6 +96,9 @@ func (t *roundTripper) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	if x != nil {
 		x.status.Store(int64(answer.StatusCode))
+		if answer.StatusCode == http.StatusNotFound && !x.session {
+			answer.StatusCode = http.StatusBadRequest // no session is lost, so the library is to read the error in it
+		}
 	}
 	answer.Body = t.bound(answer, x, cancel)
 	return answer, nil
