@@ -137,15 +137,16 @@ func (s *Shelf) findPath(ctx context.Context, owner Owner, name, path string, pa
 		}
 		return a, part, a.has(part, name)
 	}
-	for _, candidate := range []string{name, path} { // first with #… as part of the file's name
-		if a, err := s.findForeign(ctx, candidate); err == nil || candidate == path {
-			if err == nil && candidate == path && part != Data {
-				err = a.has(part, name)
-			}
-			return a, Data, err
+	if part != Data { // the sign may belong to the name of the file
+		if a, err := s.findForeign(ctx, name); err == nil {
+			return a, Data, nil
 		}
 	}
-	return nil, Data, fmt.Errorf("path %.80q: %w", path, ErrDenied)
+	a, err := s.findForeign(ctx, path)
+	if err == nil {
+		err = a.has(part, name)
+	}
+	return a, Data, err
 }
 
 func sameFolder(dir, ours string) bool {

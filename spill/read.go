@@ -126,13 +126,8 @@ func (s *Shelf) check(q Query) (Query, error) {
 	case q.Format != "" && q.Format != "compact" && q.Format != "detail" && q.Format != "json":
 		return bad("format: %.20q is none of compact, detail, json", q.Format)
 	}
-	for _, n := range []struct {
-		name  string
-		value int64
-	}{{"lines", int64(q.Lines)}, {"fromLine", int64(q.FromLine)}, {"toLine", int64(q.ToLine)}, {"context", int64(q.Context)}, {"limit", int64(q.Limit)}, {"offset", q.Offset}, {"maxBytes", int64(q.MaxBytes)}} {
-		if n.value < 0 {
-			return bad("%s: %d is negative", n.name, n.value)
-		}
+	if name, value := q.negative(); name != "" {
+		return bad("%s: %d is negative", name, value)
 	}
 	if q.Budget <= 0 {
 		q.Budget = defaultBudget
@@ -172,6 +167,22 @@ func (s *Shelf) check(q Query) (Query, error) {
 		return bad("op: %.20q is none of stat, head, tail, slice, bytes, grep, read", q.Op)
 	}
 	return q, nil
+}
+
+// negative names a number that is below zero.
+func (q Query) negative() (string, int64) {
+	for _, n := range []struct {
+		name  string
+		value int64
+	}{
+		{"lines", int64(q.Lines)}, {"fromLine", int64(q.FromLine)}, {"toLine", int64(q.ToLine)}, {"context", int64(q.Context)},
+		{"limit", int64(q.Limit)}, {"offset", q.Offset}, {"maxBytes", int64(q.MaxBytes)},
+	} {
+		if n.value < 0 {
+			return n.name, n.value
+		}
+	}
+	return "", 0
 }
 
 func orDefault(n, otherwise int) int {

@@ -93,8 +93,7 @@ func Open(o Options) (*Shelf, error) {
 	if o.Keep {
 		s.letters = randomLetters(4) // several processes give handles here
 		if err := s.load(context.Background()); err != nil {
-			_ = s.local.Close()
-			return nil, err
+			return nil, s.closeStore(err)
 		}
 	}
 	ctx, stop := context.WithCancel(context.Background())
