@@ -3,6 +3,8 @@ package serve
 import (
 	"bytes"
 	"encoding/json"
+
+	"github.com/proxy-dispatch/proxy-dispatch/rawjson"
 )
 
 // parts is one JSON-RPC message in pieces, so that a large result is never copied into place. Joined
@@ -63,36 +65,19 @@ func faultAnswer(id json.RawMessage, f *fault) parts {
 	return parts{body}
 }
 
-// oneLine removes line breaks between the tokens of raw JSON; strings hold none. A text without
-// them comes back as it is.
-func oneLine(raw json.RawMessage) (json.RawMessage, error) {
-	if bytes.IndexByte(raw, '\n') < 0 && bytes.IndexByte(raw, '\r') < 0 {
-		return raw, nil
-	}
-	var compact bytes.Buffer
-	compact.Grow(len(raw))
-	err := json.Compact(&compact, raw)
-	return compact.Bytes(), err
-}
-
 // progressMessage is the notification for one step of a call. Params that are no object yield nil.
 func progressMessage(token, params json.RawMessage) []byte {
-	if len(params) == 0 || !json.Valid(params) {
-		return nil
-	}
-	params = bytes.TrimSpace(params)
-	if params[0] != '{' {
-		return nil
-	}
 	line := append([]byte(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":`), token...)
-	eachMember(params, func(key string, value json.RawMessage) {
-		if key == "progressToken" { // the server's own, meaningless to the agent
+	ok := rawjson.Object(params, func(key, value []byte) {
+		if rawjson.Unquote(key) == "progressToken" { // the server's own, meaningless to the agent
 			return
 		}
-		name, _ := json.Marshal(key)
-		line = append(append(append(append(line, ','), name...), ':'), value...)
+		line = append(append(append(append(line, ','), key...), ':'), value...)
 	})
-	line, err := oneLine(append(line, "}}"...))
+	if !ok {
+		return nil
+	}
+	line, err := rawjson.OneLine(append(line, "}}"...))
 	if err != nil {
 		return nil
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 
 	"github.com/proxy-dispatch/proxy-dispatch/dispatch"
+	"github.com/proxy-dispatch/proxy-dispatch/rawjson"
 )
 
 // How long a modern agent may keep our tool list. It is stable for as long as we run.
@@ -59,17 +60,17 @@ func newEndpoint(o Options, face Face, hooks *server.Hooks) (*endpoint, error) {
 
 // list answers tools/list from what the face knows now, in one page.
 func (e *endpoint) list(params json.RawMessage) (parts, *fault) {
-	spoken, bad := readEra(member(params, "_meta"))
+	spoken, bad := readEra(rawjson.Member(params, "_meta"))
 	if bad != nil {
 		return nil, bad
 	}
-	if cursor := member(params, "cursor"); cursor != nil && string(cursor) != `""` && string(cursor) != "null" {
+	if cursor := rawjson.Member(params, "cursor"); cursor != nil && string(cursor) != `""` && string(cursor) != "null" {
 		return nil, faultf(mcp.INVALID_PARAMS, "unknown cursor: the list has one page")
 	}
 	tools := e.face.Tools()
 	entries := make([][]byte, len(tools))
 	for i, tool := range tools {
-		entry, err := oneLine(tool)
+		entry, err := rawjson.OneLine(tool)
 		if err != nil {
 			e.log.Error("tool entry is not JSON", "index", i, "err", err)
 			return nil, faultf(mcp.INTERNAL_ERROR, "the tool list cannot be written")
@@ -116,7 +117,7 @@ func (e *endpoint) call(ctx context.Context, params json.RawMessage, who caller)
 	if err != nil {
 		return nil, faultf(mcp.INVALID_PARAMS, "%v", err)
 	}
-	raw, err = oneLine(raw)
+	raw, err = rawjson.OneLine(raw)
 	if raw = bytes.TrimSpace(raw); err != nil || len(raw) == 0 || raw[0] != '{' {
 		e.log.Error("face returned no JSON object", "tool", asked.name, "bytes", len(raw), "err", err)
 		raw = internalResult
@@ -177,7 +178,7 @@ func (e *endpoint) handleRaw(ctx context.Context, raw json.RawMessage) (response
 func progressTo(meta json.RawMessage, write func([]byte)) (report func(json.RawMessage), stop func()) {
 	var token json.RawMessage
 	if meta != nil {
-		token = member(meta, "progressToken")
+		token = rawjson.Member(meta, "progressToken")
 	}
 	if token == nil || token[0] == 'n' || write == nil {
 		return nil, func() {}

@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/proxy-dispatch/proxy-dispatch/rawjson"
 )
 
 // era tells which protocol a request speaks: since 2026-07-28 every request says so itself in
@@ -26,16 +28,16 @@ func readEra(meta json.RawMessage) (era, *fault) {
 	if len(meta) == 0 || meta[0] != '{' {
 		return e, nil
 	}
-	eachMember(meta, func(key string, value json.RawMessage) {
+	for key, value := range rawjson.Members(meta) {
 		switch key {
 		case mcp.MetaKeyProtocolVersion:
-			_ = json.Unmarshal(value, &e.version) // no string, no version: an older request
+			e.version = rawjson.Unquote(value) // no string, no version: an older request
 		case mcp.MetaKeyClientInfo:
-			e.client = clientName(value)
+			e.client = rawjson.Unquote(rawjson.Member(value, "name")) // without a name it is served all the same
 		case mcp.MetaKeyClientCapabilities:
 			capabilities = value
 		}
-	})
+	}
 	if e.modern = mcp.IsModernProtocol(e.version); !e.modern {
 		return e, nil
 	}
@@ -49,14 +51,6 @@ func readEra(meta json.RawMessage) (era, *fault) {
 	return e, nil
 }
 
-func clientName(info json.RawMessage) string {
-	var client struct {
-		Name string `json:"name"`
-	}
-	_ = json.Unmarshal(info, &client) // an agent without a name is served all the same
-	return client.Name
-}
-
 // decorate adds what a modern result must carry and the face did not set: resultType and our
 // identity. The result must be a JSON object; it is cut, not copied.
 func decorate(result, serverInfo json.RawMessage) parts {
@@ -65,15 +59,15 @@ func decorate(result, serverInfo json.RawMessage) parts {
 	var meta json.RawMessage
 	var metaAt int
 	typed, empty := false, true
-	eachMemberAt(result, func(key string, value json.RawMessage, at int) {
+	for key, value := range rawjson.Spans(result, 0) {
 		empty = false
-		switch key {
+		switch rawjson.Unquote(key.Of(result)) {
 		case "resultType":
 			typed = true
 		case "_meta":
-			meta, metaAt = value, at
+			meta, metaAt = value.Of(result), value.From
 		}
-	})
+	}
 	var added [][]byte
 	if !typed {
 		added = append(added, []byte(`"resultType":"complete"`))
@@ -82,7 +76,7 @@ func decorate(result, serverInfo json.RawMessage) parts {
 		added = append(added, slices.Concat([]byte(`"_meta":{`), identity, []byte(`}`)))
 	}
 	pieces := parts{opening(added, empty)}
-	if meta == nil || meta[0] != '{' || member(meta, mcp.MetaKeyServerInfo) != nil {
+	if meta == nil || meta[0] != '{' || rawjson.Member(meta, mcp.MetaKeyServerInfo) != nil {
 		return append(pieces, result[1:])
 	}
 	inside := metaAt + 1

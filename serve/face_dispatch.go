@@ -5,9 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/tidwall/gjson"
-
 	"github.com/proxy-dispatch/proxy-dispatch/dispatch"
+	"github.com/proxy-dispatch/proxy-dispatch/rawjson"
 )
 
 // Dispatcher is the one tool; *dispatch.Dispatcher is one. All methods must be safe for concurrent use.
@@ -22,7 +21,7 @@ type Dispatcher interface {
 
 // DispatchFace shows the one tool and nothing else.
 func DispatchFace(d Dispatcher) Face {
-	return dispatchFace{Dispatcher: d, name: gjson.GetBytes(d.Definition(), "name").String()}
+	return dispatchFace{Dispatcher: d, name: rawjson.Unquote(rawjson.Member(d.Definition(), "name"))}
 }
 
 type dispatchFace struct {

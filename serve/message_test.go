@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/proxy-dispatch/proxy-dispatch/rawjson"
 )
 
 func TestDecorate(t *testing.T) {
@@ -65,9 +67,6 @@ func TestDeepMessageIsRefused(t *testing.T) {
 			}
 		})
 	}
-	if tooDeep([]byte(`"` + strings.Repeat(`[\"`, maxDepth+1) + `"`)) {
-		t.Error("brackets in a string were counted")
-	}
 }
 
 // FuzzMessage holds parseMessage against encoding/json: what it accepts is JSON, and the parts it
@@ -101,7 +100,7 @@ func FuzzMessage(f *testing.F) {
 		if _, bad := readCall(m.params); bad == nil && m.params == nil {
 			t.Errorf("a call without params was accepted: %q", line)
 		}
-		_, _ = readEra(member(m.params, "_meta"))
+		_, _ = readEra(rawjson.Member(m.params, "_meta"))
 		_ = idKey(m.id)
 	})
 }

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"sync"
+
+	"github.com/proxy-dispatch/proxy-dispatch/rawjson"
 )
 
 // errCancelled is the cause in the context of a call that the agent cancelled.
@@ -44,7 +46,7 @@ func (r *running) start(ctx context.Context, id json.RawMessage) (_ context.Cont
 
 // cancel ends the request a notifications/cancelled names, if it still runs.
 func (r *running) cancel(params json.RawMessage) {
-	id := member(params, "requestId")
+	id := rawjson.Member(params, "requestId")
 	if id == nil {
 		return
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 
 	"github.com/proxy-dispatch/proxy-dispatch/dispatch"
+	"github.com/proxy-dispatch/proxy-dispatch/rawjson"
 )
 
 // heartbeat is how often an agent that only listens is asked whether it is there.
@@ -99,7 +100,7 @@ func (s *spot) post(w http.ResponseWriter, r *http.Request) {
 		newStream(w, r).answer(http.StatusBadRequest, faultAnswer(m.id, bad))
 		return
 	}
-	spoken, bad := readEra(member(m.params, "_meta"))
+	spoken, bad := readEra(rawjson.Member(m.params, "_meta"))
 	version := r.Header.Get(mcp.HeaderProtocolVersion)
 	switch {
 	case m.method == "":

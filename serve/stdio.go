@@ -6,14 +6,15 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
-	"github.com/tidwall/gjson"
 
 	"github.com/proxy-dispatch/proxy-dispatch/dispatch"
+	"github.com/proxy-dispatch/proxy-dispatch/rawjson"
 )
 
 const (
@@ -169,11 +170,11 @@ func (c *conn) end(ctx context.Context, cancel context.CancelCauseFunc) {
 
 // idAtHead finds the id in the beginning of a message that was cut off, nil if it stands elsewhere.
 func idAtHead(head []byte) json.RawMessage {
-	id := gjson.GetBytes(head, "id")
-	if id.Type == gjson.Number || id.Type == gjson.String && gjson.Valid(id.Raw) {
-		return json.RawMessage(id.Raw)
+	id := rawjson.Member(head, "id")
+	if id == nil || !strings.ContainsRune(`"-0123456789`, rune(id[0])) {
+		return nil
 	}
-	return nil
+	return id
 }
 
 func blank(line []byte) bool {

@@ -4,6 +4,8 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"slices"
+
+	"github.com/proxy-dispatch/proxy-dispatch/rawjson"
 )
 
 // newToken returns a JSON string that stands for an agent's id inside mcp-go. It is random, so that
@@ -14,8 +16,7 @@ func newToken() json.RawMessage {
 
 // encode writes the message for mcp-go with another id, none if nil.
 func (m message) encode(id json.RawMessage) json.RawMessage {
-	method, _ := json.Marshal(m.method) // a string always marshals
-	line := slices.Concat([]byte(`{"jsonrpc":"2.0","method":`), method)
+	line := slices.Concat([]byte(`{"jsonrpc":"2.0","method":`), rawjson.Quote(m.method))
 	if id != nil {
 		line = slices.Concat(line, []byte(`,"id":`), id)
 	}
