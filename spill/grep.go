@@ -14,7 +14,7 @@ import (
 
 const (
 	grepChunk = 256 << 10 // bytes searched at a time
-	grepLine  = 512 << 10   // bytes of the longest line that is searched in memory
+	grepLine  = 512 << 10 // bytes of the longest line that is searched in memory
 )
 
 // A hit is a line that was found.
