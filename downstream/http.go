@@ -168,6 +168,7 @@ func (c *remoteConn) explain(ctx context.Context, x *exchange, err error) error 
 	case ctx.Err() != nil:
 		return ended(ctx, fate, "no answer")
 	case errors.Is(err, transport.ErrAuthorizationRequired), errors.Is(err, transport.ErrUnauthorized):
+		c.lose(ErrAuthRequired)
 		return failed(NotSent, ErrAuthRequired)
 	case errors.Is(err, transport.ErrSessionTerminated) && x.session: // refused, so it did not run
 		c.lose(errors.New("the server forgot the session"))

@@ -384,3 +384,82 @@ func TestUnreachable(t *testing.T) {
 		t.Errorf("got %v after %s", err, time.Since(start))
 	}
 }
+
+func TestHeadersOfTheNewEra(t *testing.T) {
+	var mu sync.Mutex
+	seen := map[string]http.Header{}
+	remote := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var m struct {
+			ID     json.RawMessage
+			Method string
+		}
+		json.NewDecoder(r.Body).Decode(&m)
+		mu.Lock()
+		seen[m.Method] = r.Header
+		mu.Unlock()
+		w.Header().Set("Content-Type", "application/json")
+		result := `{}`
+		switch m.Method {
+		case "server/discover":
+			result = `{"supportedVersions":["2026-07-28"],"capabilities":{}}`
+		case "tools/list":
+			result = `{"tools":[{"name":"t","inputSchema":{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}}}}]}`
+		}
+		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, result)
+	}))
+	t.Cleanup(remote.Close)
+	f := newFleet(t, Options{Servers: []Server{{Name: "s", URL: remote.URL}}})
+	for method, params := range map[string]string{"tools/list": ``, "resources/read": `{"uri":"file:///x"}`} {
+		if _, err := f.Fetch(t.Context(), "s", method, json.RawMessage(params)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := f.Fetch(t.Context(), "s", "tools/call", json.RawMessage(`{"name":"t","arguments":{"region":"north"}}`)); err != nil {
+		t.Fatal(err)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	tests := []struct{ method, header, want string }{
+		{"server/discover", "Mcp-Protocol-Version", "2026-07-28"},
+		{"tools/list", "Mcp-Protocol-Version", "2026-07-28"},
+		{"tools/list", "Mcp-Method", "tools/list"},
+		{"resources/read", "Mcp-Name", "file:///x"},
+		{"tools/call", "Mcp-Name", "t"},
+		{"tools/call", "Mcp-Param-Region", "north"},
+		{"tools/call", "Mcp-Session-Id", ""},
+	}
+	for _, tt := range tests {
+		if got := seen[tt.method].Get(tt.header); got != tt.want {
+			t.Errorf("%s %s: got %q, want %q", tt.method, tt.header, got, tt.want)
+		}
+	}
+}
+
+// A login that ends while a session lives is told apart from a server that is down.
+func TestLoginEnds(t *testing.T) {
+	s := &scripted{}
+	var out atomic.Bool
+	remote := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if out.Load() {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		s.ServeHTTP(w, r)
+	}))
+	t.Cleanup(remote.Close)
+	f := newFleet(t, Options{Servers: []Server{{Name: "s", URL: remote.URL}}})
+	if _, err := f.Fetch(t.Context(), "s", "x", nil); err != nil {
+		t.Fatal(err)
+	}
+	out.Store(true)
+	for range 2 {
+		if _, err := f.Fetch(t.Context(), "s", "x", nil); !errors.Is(err, ErrAuthRequired) || fateOf(err) != NotSent {
+			t.Errorf("got %v, want ErrAuthRequired", err)
+		}
+		eventually(t, "state", func() bool { state, _ := f.State("s"); return state == StateNeedsLogin })
+	}
+	out.Store(false)
+	if _, err := f.Fetch(t.Context(), "s", "x", nil); err != nil {
+		t.Errorf("after the login: %v", err)
+	}
+}

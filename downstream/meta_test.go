@@ -1,6 +1,7 @@
 package downstream
 
 import (
+	"bytes"
 	"encoding/json"
 	"testing"
 )
@@ -39,4 +40,19 @@ func TestWithMeta(t *testing.T) {
 			}
 		})
 	}
+}
+
+// What is made of JSON is JSON on one line.
+func FuzzWithMeta(f *testing.F) {
+	f.Add([]byte(`{"a":1,"_meta":{"k":[1]}}`), []byte(`{"progressToken":1}`))
+	f.Add([]byte("{\n}"), []byte("{\r\n\"a\": 1}"))
+	f.Fuzz(func(t *testing.T, params, meta []byte) {
+		got, err := withMeta(params, meta, []pair{ownPair("progressToken", []byte("7"))})
+		if err == nil && (!json.Valid(got) || bytes.ContainsAny(got, "\n\r")) {
+			t.Errorf("got %q", got)
+		}
+		if err != nil && json.Valid(params) && json.Valid(meta) && params[0] == '{' && meta[0] == '{' && !bytes.Contains(params, []byte("meta")) && !bytes.ContainsRune(params, '\\') {
+			t.Errorf("refused %q with %q: %v", params, meta, err)
+		}
+	})
 }

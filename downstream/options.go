@@ -124,7 +124,7 @@ type Request struct {
 	// Timeout bounds the call, waiting for the server included; 0 is the server's.
 	Timeout time.Duration
 	// Progress hears the params of each progress notification without the token, one after the other,
-	// never after Do returned; nil asks for none.
+	// never after Do returned, which waits for it; nil asks for none.
 	Progress func(params json.RawMessage)
 	// Meta is a JSON object whose members are put into params._meta as they are; a progressToken in it is left out.
 	Meta json.RawMessage

@@ -191,7 +191,11 @@ func TestWatcherIsReplaced(t *testing.T) {
 	if err := first.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "watcher killed", func() bool { return !alive(first.Pid) })
+	eventually(t, "watcher killed", func() bool {
+		f.watcher.mu.Lock()
+		defer f.watcher.mu.Unlock()
+		return f.watcher.tell('-', 1<<30) != nil
+	})
 	if _, err := f.Fetch(t.Context(), "s2", "ping", nil); err != nil {
 		t.Fatal(err)
 	}

@@ -75,7 +75,7 @@ func (s *session) do(ctx context.Context, r Request) (json.RawMessage, error) {
 	finish := s.desk.open(id).deliverTo(r.Progress)
 	result, err := s.send(ctx, id, r.Method, params)
 	s.desk.close(id)
-	finish(ctx.Err() != nil)
+	finish(err != nil && ctx.Err() != nil)
 	return result, err
 }
 
