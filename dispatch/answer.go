@@ -57,7 +57,7 @@ func jsonResult(v any, isError bool) json.RawMessage {
 	if err != nil {
 		return errorResult(&Error{Code: Internal, Message: "encode the answer: " + err.Error(), Err: err}, true)
 	}
-	return contentResult([]json.RawMessage{textBlock(alias(b))}, isError)
+	return contentResult([]json.RawMessage{textBlock(string(b))}, isError)
 }
 
 // errorResult is a complete MCP result for a failure.

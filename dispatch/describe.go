@@ -189,7 +189,7 @@ func (it *Described) text(level int, path string, detail bool) string {
 		return b.String()
 	}
 	if it.Example != nil {
-		fmt.Fprintf(&b, "\nexample: %s", clip(alias(it.call()), 600))
+		fmt.Fprintf(&b, "\nexample: %s", clip(string(it.call()), 600))
 	}
 	if a := annotationsLine(it.Annotations); a != "" {
 		b.WriteString("\nannotations: " + a)
@@ -203,7 +203,7 @@ func (it *Described) text(level int, path string, detail bool) string {
 		b.WriteString("\nreturns (seen in an earlier call): " + clip(it.SeenResult, 400))
 	}
 	if detail && level < 2 {
-		b.WriteString("\nschema: " + oneLine(alias(it.InputSchema)))
+		b.WriteString("\nschema: " + oneLine(string(it.InputSchema)))
 	}
 	return b.String()
 }

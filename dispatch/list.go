@@ -238,7 +238,7 @@ func (a *ListAnswer) lines(level int) string {
 
 func (l Listed) line(level int) string {
 	if l.InputSchema != nil && level == 0 {
-		return l.Name + " — " + clip(oneLine(l.Description), 400) + "\n    " + oneLine(alias(l.InputSchema))
+		return l.Name + " — " + clip(oneLine(l.Description), 400) + "\n    " + oneLine(string(l.InputSchema))
 	}
 	f := Found{Tool: l.Name, Type: l.entry.Kind, Description: firstSentence(l.Description), entry: l.entry}
 	return strings.TrimPrefix(f.line(level+1), "/")

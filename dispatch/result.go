@@ -4,11 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"strings"
-	"unsafe"
-
-	"github.com/tidwall/gjson"
 
 	"github.com/proxy-dispatch/proxy-dispatch/dispatch/arguments"
+	"github.com/proxy-dispatch/proxy-dispatch/rawjson"
 )
 
 // metaKey is the key under which what we say about a result stands in its `_meta`.
@@ -28,57 +26,68 @@ type result struct {
 // block is one content block.
 type block struct {
 	raw  json.RawMessage
-	kind string // "text", "image", "audio", "resource", "resource_link" or what the server said
-	size int64  // bytes of what it carries: decoded text, or raw data
-	text gjson.Result
+	kind string          // "text", "image", "audio", "resource", "resource_link" or what the server said
+	size int64           // bytes of what it carries: decoded text, or raw data
+	text json.RawMessage // its text as a JSON string, nil if it has none
 }
 
 // isMedia reports whether the block is an image or audio, which have a budget of their own.
 func (b block) isMedia() bool { return b.kind == "image" || b.kind == "audio" }
 
-// readResult looks at a raw result. The error says why it is not one.
+// readResult looks at a raw result, which is valid JSON. The error says why it is not a result.
 func readResult(raw json.RawMessage) (*result, error) {
-	top := gjson.Parse(alias(raw))
-	if !top.IsObject() {
+	start := rawjson.Space(raw, 0)
+	if start >= len(raw) || raw[start] != '{' {
 		return nil, &Error{Code: Internal, Message: "the server's result is not an object"}
 	}
 	r := &result{raw: raw}
-	top.ForEach(func(k, v gjson.Result) bool {
-		switch k.String() {
+	for key, at := range rawjson.Spans(raw, start) {
+		v := at.Of(raw)
+		switch rawjson.Unquote(key.Of(raw)) {
 		case "content":
-			v.ForEach(func(_, b gjson.Result) bool {
-				r.blocks = append(r.blocks, readBlock(raw, b))
-				return true
-			})
+			for b := range rawjson.Elements(v) {
+				r.blocks = append(r.blocks, readBlock(b))
+			}
 		case "structuredContent":
-			if v.Type != gjson.Null {
-				r.structured = within(raw, v.Raw)
+			if string(v) != "null" {
+				r.structured = v
 			}
 		case "_meta":
-			if v.IsObject() {
-				r.meta, r.metaAt = within(raw, v.Raw), position(raw, v.Raw)
+			if v[0] == '{' {
+				r.meta, r.metaAt = v, at.From
 			}
 		case "isError":
-			r.isError = v.Type == gjson.True
+			r.isError = string(v) == "true"
 		}
-		return true
-	})
+	}
 	return r, nil
 }
 
-func readBlock(whole json.RawMessage, v gjson.Result) block {
-	b := block{raw: within(whole, v.Raw), kind: v.Get("type").String()}
+func readBlock(raw json.RawMessage) block {
+	b := block{raw: raw}
+	var data, resource json.RawMessage
+	for key, v := range rawjson.Members(raw) {
+		switch key {
+		case "type":
+			b.kind = rawjson.Unquote(v)
+		case "text":
+			b.text = v
+		case "data":
+			data = v
+		case "resource":
+			resource = v
+		}
+	}
 	switch b.kind {
 	case "text":
-		b.text = v.Get("text")
-		b.size = decodedLen(b.text.Raw)
+		b.size = decodedLen(b.text)
 	case "image", "audio":
-		b.size = int64(len(v.Get("data").Raw)) * 3 / 4
+		b.size, b.text = int64(len(data))*3/4, nil
 	case "resource":
-		b.text = v.Get("resource.text")
-		b.size = decodedLen(b.text.Raw) + int64(len(v.Get("resource.blob").Raw))*3/4
+		b.text = rawjson.Member(resource, "text")
+		b.size = decodedLen(b.text) + int64(len(rawjson.Member(resource, "blob")))*3/4
 	default:
-		b.size = int64(len(v.Raw))
+		b.size, b.text = int64(len(raw)), nil
 	}
 	return b
 }
@@ -100,18 +109,19 @@ func (r *result) size() int64 {
 
 // structuredIsText reports whether the only text block holds the structured content as JSON.
 func (r *result) structuredIsText() bool {
-	text, n := "", 0
+	var text json.RawMessage
+	n := 0
 	for _, b := range r.blocks {
 		if b.kind == "text" {
 			n++
-			text = b.text.String()
+			text = b.text
 		}
 	}
-	if n != 1 || !looksLikeJSON(text) {
+	if n != 1 {
 		return false
 	}
-	var a, b bytes.Buffer
-	return json.Compact(&a, []byte(text)) == nil && json.Compact(&b, r.structured) == nil && bytes.Equal(a.Bytes(), b.Bytes())
+	said := rawjson.Text(text)
+	return rawjson.Valid(said) && bytes.Equal(rawjson.Compact(bytes.TrimSpace(said)), rawjson.Compact(r.structured))
 }
 
 func looksLikeJSON(s string) bool {
@@ -124,7 +134,7 @@ func (r *result) message(max int) string {
 	var parts []string
 	for _, b := range r.blocks {
 		if b.kind == "text" {
-			parts = append(parts, b.text.String())
+			parts = append(parts, rawjson.Unquote(b.text))
 		}
 	}
 	return clip(strings.Join(parts, "\n"), max)
@@ -158,30 +168,15 @@ func appendMember(obj json.RawMessage, key string, value json.RawMessage) json.R
 	return append(append(out, value...), '}')
 }
 
-// within returns the bytes of whole that part, a substring of alias(whole), stands for.
-func within(whole json.RawMessage, part string) json.RawMessage {
-	at := position(whole, part)
-	return whole[at : at+len(part) : at+len(part)]
-}
-
-// position returns where part, a substring of alias(whole), begins in whole.
-func position(whole json.RawMessage, part string) int {
-	return int(uintptr(unsafe.Pointer(unsafe.StringData(part))) - uintptr(unsafe.Pointer(unsafe.SliceData(whole))))
-}
-
-// alias returns b as a string without copying it: results may be hundreds of megabytes, and nothing
-// writes to one after it has arrived.
-func alias(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
-
 // decodedLen returns the bytes a raw JSON string stands for; 0 for anything else.
-func decodedLen(raw string) int64 {
+func decodedLen(raw []byte) int64 {
 	if len(raw) < 2 || raw[0] != '"' {
 		return 0
 	}
 	s := raw[1 : len(raw)-1]
 	n := int64(len(s))
 	for {
-		at := strings.IndexByte(s, '\\')
+		at := bytes.IndexByte(s, '\\')
 		if at < 0 || at+1 >= len(s) {
 			return n
 		}

@@ -177,7 +177,7 @@ func (a *SearchAnswer) head() string {
 
 // fitJSON drops details, then hits, until the answer keeps its budget; totalMatches tells of the rest.
 func (a *SearchAnswer) fitJSON() {
-	size := func() int { return a.count(alias(mustJSON(a))) }
+	size := func() int { return a.count(string(mustJSON(a))) }
 	for _, shorten := range []func(*Found){
 		func(f *Found) { f.Signature, f.Description = clip(f.Signature, 200), clip(f.Description, 160) },
 		func(f *Found) { f.Signature, f.Description = clip(f.Signature, 100), clip(f.Description, 80) },
@@ -213,7 +213,7 @@ func (f Found) line(level int) string {
 		l += " [" + clip(f.State, 60) + "]"
 	}
 	if f.InputSchema != nil && level < 2 {
-		l += "\n  " + oneLine(alias(f.InputSchema))
+		l += "\n  " + oneLine(string(f.InputSchema))
 	}
 	return l
 }

@@ -5,11 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-
-	"github.com/tidwall/gjson"
+	"slices"
 
 	"github.com/proxy-dispatch/proxy-dispatch/catalog"
 	"github.com/proxy-dispatch/proxy-dispatch/dispatch/arguments"
+	"github.com/proxy-dispatch/proxy-dispatch/rawjson"
 )
 
 // outgoing is the request that a call becomes.
@@ -66,8 +66,8 @@ func serverError(req Request, se *ServerError) *Error {
 	case -32601:
 		e.Code = NotFound
 	}
-	if data := gjson.Get(alias(se.Raw), "data"); data.Exists() && data.Raw != "null" {
-		e.Do = "Its data: " + clip(oneLine(data.Raw), 500)
+	if data := rawjson.Member(se.Raw, "data"); data != nil && string(data) != "null" {
+		e.Do = "Its data: " + clip(oneLine(string(data)), 500)
 	}
 	return e
 }
@@ -90,38 +90,35 @@ func received(e *catalog.Entry, raw json.RawMessage) (*result, error) {
 // resourceBlocks puts each content of a resources/read result into an embedded resource block.
 func resourceBlocks(raw json.RawMessage) json.RawMessage {
 	var blocks []json.RawMessage
-	gjson.Get(alias(raw), "contents").ForEach(func(_, c gjson.Result) bool {
-		blocks = append(blocks, arguments.Object{{Key: "type", Value: json.RawMessage(`"resource"`)}, {Key: "resource", Value: json.RawMessage(c.Raw)}}.Raw())
-		return true
-	})
+	for c := range rawjson.Elements(rawjson.Member(raw, "contents")) {
+		blocks = append(blocks, arguments.Object{{Key: "type", Value: json.RawMessage(`"resource"`)}, {Key: "resource", Value: c}}.Raw())
+	}
 	return contentResult(blocks, false, carriedMeta(raw)...)
 }
 
 // promptBlocks makes the content blocks of a prompt's messages, unchanged and in order; a line before
 // each tells its role when there is more than one message or one that is not the user's.
 func promptBlocks(raw json.RawMessage) json.RawMessage {
-	messages := gjson.Get(alias(raw), "messages").Array()
+	messages := slices.Collect(rawjson.Elements(rawjson.Member(raw, "messages")))
 	var blocks []json.RawMessage
 	for _, m := range messages {
-		if role := m.Get("role").String(); len(messages) > 1 || role != "user" {
+		if role := rawjson.Unquote(rawjson.Member(m, "role")); len(messages) > 1 || role != "user" {
 			blocks = append(blocks, textBlock("["+role+"]"))
 		}
-		content := m.Get("content")
-		if content.IsArray() {
-			for _, c := range content.Array() {
-				blocks = append(blocks, json.RawMessage(c.Raw))
-			}
-			continue
+		content := rawjson.Member(m, "content")
+		if len(content) > 0 && content[0] == '[' {
+			blocks = slices.AppendSeq(blocks, rawjson.Elements(content))
+		} else if content != nil {
+			blocks = append(blocks, content)
 		}
-		blocks = append(blocks, json.RawMessage(content.Raw))
 	}
 	return contentResult(blocks, false, carriedMeta(raw)...)
 }
 
 // carriedMeta keeps the `_meta` of a result that is given another form.
 func carriedMeta(raw json.RawMessage) []arguments.Member {
-	if m := gjson.Get(alias(raw), "_meta"); m.IsObject() {
-		return []arguments.Member{{Key: "_meta", Value: json.RawMessage(m.Raw)}}
+	if m := rawjson.Member(raw, "_meta"); len(m) > 0 && m[0] == '{' {
+		return []arguments.Member{{Key: "_meta", Value: m}}
 	}
 	return nil
 }

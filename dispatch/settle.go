@@ -1,11 +1,11 @@
 package dispatch
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/proxy-dispatch/proxy-dispatch/dispatch/arguments"
 	"github.com/proxy-dispatch/proxy-dispatch/spill"
@@ -57,7 +57,7 @@ func (c *performed) answer(count func(string) int) *CallAnswer {
 func (d *Dispatcher) dryAnswer(c *performed) *CallAnswer {
 	out := c.answer(d.o.Tokens.Count)
 	out.DryRun = true
-	text := fmt.Sprintf("dry run, nothing was called. %s would get: %s", c.entry.Server, clip(alias(c.sent), 4000))
+	text := fmt.Sprintf("dry run, nothing was called. %s would get: %s", c.entry.Server, clip(string(c.sent), 4000))
 	out.Content = []json.RawMessage{textBlock(withRepairs(c.notes, text))}
 	return out
 }
@@ -205,7 +205,7 @@ func (r *result) lines() int {
 	n := 0
 	for _, b := range r.blocks {
 		if b.kind == "text" {
-			n += strings.Count(b.text.Raw, `\n`) + 1
+			n += bytes.Count(b.text, []byte(`\n`)) + 1
 		}
 	}
 	return n
@@ -215,27 +215,27 @@ func (r *result) lines() int {
 // because every call pays for this.
 func (r *result) tokens(exactly func(string) int) int {
 	const window = 1 << 10
-	count := func(s string) int {
-		if len(s) <= 3*window {
-			return exactly(s)
+	count := func(raw []byte) int {
+		if len(raw) <= 3*window {
+			return exactly(string(raw))
 		}
-		mid := len(s) / 2
-		sample := exactly(s[:window]) + exactly(s[mid:mid+window]) + exactly(s[len(s)-window:])
-		return int(int64(sample) * int64(len(s)) / (3 * window))
+		mid := len(raw) / 2
+		sample := exactly(string(raw[:window])) + exactly(string(raw[mid:mid+window])) + exactly(string(raw[len(raw)-window:]))
+		return int(int64(sample) * int64(len(raw)) / (3 * window))
 	}
 	n := 0
 	for _, b := range r.blocks {
 		switch {
 		case b.isMedia():
 			n += mediaTokens
-		case b.text.Raw != "":
-			n += count(b.text.Raw)
+		case b.text != nil:
+			n += count(b.text)
 		default:
-			n += count(alias(b.raw))
+			n += count(b.raw)
 		}
 	}
 	if r.structured != nil && !r.structuredIsText() {
-		n += count(alias(r.structured))
+		n += count(r.structured)
 	}
 	return n
 }

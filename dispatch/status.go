@@ -88,7 +88,7 @@ func (d *Dispatcher) tokenStatus(v *view.View) TokenStatus {
 		}
 		d.native.n = d.o.Tokens.Count(all.String())
 	}
-	t := TokenStatus{Definition: d.o.Tokens.Count(alias(d.definition)), NativeDefinitions: d.native.n}
+	t := TokenStatus{Definition: d.o.Tokens.Count(string(d.definition)), NativeDefinitions: d.native.n}
 	t.Saved = max(t.NativeDefinitions-t.Definition, 0)
 	return t
 }
