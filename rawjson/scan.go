@@ -72,31 +72,31 @@ func inside(b []byte, i, depth int, show func(key, value Span) bool) int {
 	}
 }
 
-const (
-	lowBits  = 0x0101010101010101
-	highBits = 0x8080808080808080
-)
+// plain are the bytes a string can pass over.
+var plain = func() (t [256]bool) {
+	for c := range t {
+		t[c] = c >= 0x20 && c != '"' && c != '\\'
+	}
+	return t
+}()
 
-// special marks in a word of eight bytes the first one that a string can't pass over: a quote, a backslash
-// or a control character. Higher marks may be false.
-func special(w uint64) uint64 {
-	quote := w ^ lowBits*'"'
-	back := w ^ lowBits*'\\'
-	return ((quote-lowBits)&^quote | (back-lowBits)&^back | (w-lowBits*0x20)&^w) & highBits
-}
+// nearby is how many plain bytes in a row make it worth to go on by words.
+const nearby = 16
 
+// text goes byte by byte where escapes are close together and word by word where they are not.
 func text(b []byte, i int) int {
 	if i >= len(b) || b[i] != '"' {
 		return invalid
 	}
-	for i++; i < len(b); {
-		if i+8 <= len(b) {
-			mark := special(binary.LittleEndian.Uint64(b[i:]))
-			if mark == 0 {
-				i += 8
-				continue
+	for i++; ; {
+		for n := i; i < len(b) && plain[b[i]]; i++ {
+			if i-n == nearby {
+				i = words(b, i)
+				break
 			}
-			i += bits.TrailingZeros64(mark) / 8
+		}
+		if i >= len(b) {
+			return invalid
 		}
 		switch c := b[i]; {
 		case c == '"':
@@ -107,11 +107,31 @@ func text(b []byte, i int) int {
 			}
 		case c < 0x20:
 			return invalid
-		default:
-			i++
 		}
 	}
-	return invalid
+}
+
+const (
+	lowBits  = 0x0101010101010101
+	highBits = 0x8080808080808080
+)
+
+// words passes over plain bytes, eight at a time.
+func words(b []byte, i int) int {
+	for ; i+8 <= len(b); i += 8 {
+		if mark := special(binary.LittleEndian.Uint64(b[i:])); mark != 0 {
+			return i + bits.TrailingZeros64(mark)/8
+		}
+	}
+	return i
+}
+
+// special marks in a word of eight bytes the first one that a string can't pass over: a quote, a backslash
+// or a control character. Higher marks may be false.
+func special(w uint64) uint64 {
+	quote := w ^ lowBits*'"'
+	back := w ^ lowBits*'\\'
+	return ((quote-lowBits)&^quote | (back-lowBits)&^back | (w-lowBits*0x20)&^w) & highBits
 }
 
 func escape(b []byte, i int) int {
