@@ -34,40 +34,56 @@ type block struct {
 // isMedia reports whether the block is an image or audio, which have a budget of their own.
 func (b block) isMedia() bool { return b.kind == "image" || b.kind == "audio" }
 
-// readResult looks at a raw result, which is valid JSON. The error says why it is not a result.
+// readResult looks at a raw result, which is valid JSON, passing each byte once. The error says why it
+// is not a result.
 func readResult(raw json.RawMessage) (*result, error) {
-	start := rawjson.Space(raw, 0)
-	if start >= len(raw) || raw[start] != '{' {
-		return nil, &Error{Code: Internal, Message: "the server's result is not an object"}
-	}
 	r := &result{raw: raw}
-	for key, at := range rawjson.Spans(raw, start) {
-		v := at.Of(raw)
-		switch rawjson.Unquote(key.Of(raw)) {
-		case "content":
-			for b := range rawjson.Elements(v) {
-				r.blocks = append(r.blocks, readBlock(b))
-			}
-		case "structuredContent":
-			if string(v) != "null" {
-				r.structured = v
-			}
-		case "_meta":
-			if v[0] == '{' {
-				r.meta, r.metaAt = v, at.From
-			}
-		case "isError":
+	end := rawjson.Each(raw, rawjson.Space(raw, 0), func(key rawjson.Span, at int) int {
+		if key.Empty() {
+			return -1 // an array
+		}
+		name := rawjson.Unquote(key.Of(raw))
+		if name == "content" && raw[at] == '[' {
+			return rawjson.Each(raw, at, func(_ rawjson.Span, at int) int {
+				b, end := readBlock(raw, at)
+				r.blocks = append(r.blocks, b)
+				return end
+			})
+		}
+		end := rawjson.Skip(raw, at)
+		if end < 0 {
+			return end
+		}
+		switch v := raw[at:end:end]; {
+		case name == "structuredContent" && string(v) != "null":
+			r.structured = v
+		case name == "_meta" && v[0] == '{':
+			r.meta, r.metaAt = v, at
+		case name == "isError":
 			r.isError = string(v) == "true"
 		}
+		return end
+	})
+	if end < 0 {
+		return nil, &Error{Code: Internal, Message: "the server's result is not an object"}
 	}
 	return r, nil
 }
 
-func readBlock(raw json.RawMessage) block {
-	b := block{raw: raw}
+// readBlock looks at the content block that begins at i and returns the index after it.
+func readBlock(raw json.RawMessage, i int) (block, int) {
+	var b block
 	var data, resource json.RawMessage
-	for key, v := range rawjson.Members(raw) {
-		switch key {
+	if raw[i] != '{' {
+		end := rawjson.Skip(raw, i)
+		return block{raw: raw[i:max(end, i)]}, end
+	}
+	end := rawjson.Each(raw, i, func(key rawjson.Span, at int) int {
+		end := rawjson.Skip(raw, at)
+		if end < 0 {
+			return end
+		}
+		switch v := raw[at:end:end]; rawjson.Unquote(key.Of(raw)) {
 		case "type":
 			b.kind = rawjson.Unquote(v)
 		case "text":
@@ -77,7 +93,12 @@ func readBlock(raw json.RawMessage) block {
 		case "resource":
 			resource = v
 		}
+		return end
+	})
+	if end < 0 {
+		return b, end
 	}
+	b.raw = raw[i:end:end]
 	switch b.kind {
 	case "text":
 		b.size = decodedLen(b.text)
@@ -87,9 +108,9 @@ func readBlock(raw json.RawMessage) block {
 		b.text = rawjson.Member(resource, "text")
 		b.size = decodedLen(b.text) + int64(len(rawjson.Member(resource, "blob")))*3/4
 	default:
-		b.size, b.text = int64(len(raw)), nil
+		b.size, b.text = int64(len(b.raw)), nil
 	}
-	return b
+	return b, end
 }
 
 // size returns the bytes that count against the inline budget: all but images and audio, with a
