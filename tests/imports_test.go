@@ -28,9 +28,15 @@ var table = map[string][]string{
 	"dispatch":             {"rawjson", "catalog", "catalog/signature", "search", "spill", "tokens", "dispatch/view", "dispatch/arguments"},
 	"serve":                {"rawjson", "dispatch"},
 	"builtin":              {},
-	"cmd/internal/config":  {"*"},
+	"cmd/internal/config":  {"*", "cmd/internal/config/minia", "cmd/internal/config/notation", "cmd/internal/config/secret", "cmd/internal/config/variable"},
 	"cmd/internal/observe": {"*"},
-	"cmd/proxy-dispatch":   {"*", "cmd/internal/config", "cmd/internal/observe"},
+	"cmd/proxy-dispatch":   {"*", "cmd/internal/config", "cmd/internal/config/clients", "cmd/internal/config/secret", "cmd/internal/observe"},
+
+	"cmd/internal/config/clients":  {"cmd/internal/config", "cmd/internal/config/notation", "cmd/internal/config/variable"},
+	"cmd/internal/config/minia":    {"cmd/internal/config/notation"},
+	"cmd/internal/config/notation": {},
+	"cmd/internal/config/secret":   {},
+	"cmd/internal/config/variable": {},
 }
 
 // heavy says which rooms may import a library that must not spread.
@@ -41,8 +47,8 @@ var heavy = map[string][]string{
 	"github.com/spf13/cobra":           {"cmd/proxy-dispatch"},
 	"github.com/prometheus/":           {"cmd/internal/observe"},
 	"go.opentelemetry.io/":             {"cmd/internal/observe"},
-	"go.yaml.in/yaml":                  {"cmd/internal/config", "cmd/proxy-dispatch"},
-	"github.com/tailscale/hujson":      {"cmd/internal/config", "cmd/proxy-dispatch"},
+	"go.yaml.in/yaml":                  {"cmd/internal/config/notation", "cmd/internal/config/clients", "cmd/proxy-dispatch"},
+	"github.com/tailscale/hujson":      {"cmd/internal/config/notation", "cmd/internal/config/clients", "cmd/proxy-dispatch"},
 	"github.com/santhosh-tekuri/jsons": {"dispatch/arguments"},
 }
 

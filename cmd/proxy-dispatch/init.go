@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/proxy-dispatch/proxy-dispatch/cmd/internal/config"
+	"github.com/proxy-dispatch/proxy-dispatch/cmd/internal/config/clients"
 )
 
 // starter is the configuration of a first try; everything in it runs on any machine.
@@ -41,7 +42,7 @@ mcpServers:
 func (c *console) initCommand() *cobra.Command {
 	var write bool
 	var file string
-	names := config.Clients()
+	names := clients.Names()
 	cmd := &cobra.Command{
 		Use:   "init config|" + strings.Join(names, "|"),
 		Short: "Write a first configuration, or move a client's servers behind the proxy",
@@ -133,7 +134,7 @@ func (c *console) initClient(name, file string, write bool) error {
 	if ours, err = filepath.Abs(ours); err != nil {
 		return err
 	}
-	m := config.Move{Client: name, Path: file, Config: ours, Binary: command()}
+	m := clients.Move{Client: name, Path: file, Config: ours, Binary: command()}
 	if m.File, err = readIfThere(file); err != nil {
 		return err
 	}
@@ -155,7 +156,7 @@ func (c *console) initClient(name, file string, write bool) error {
 }
 
 // writeMoved writes our own file first, so that no server is lost, then the client's.
-func (c *console) writeMoved(m config.Move, moved *config.Moved) error {
+func (c *console) writeMoved(m clients.Move, moved *clients.Moved) error {
 	if _, err := config.Parse(m.Config, moved.Ours, c.env); err != nil {
 		return fmt.Errorf("nothing was changed: our configuration would not be sound:\n%w", err)
 	}
@@ -187,7 +188,7 @@ func (c *console) clientFile(name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	files := config.ClientFiles(name, runtime.GOOS, dir, c.env)
+	files := clients.Files(name, runtime.GOOS, dir, c.env)
 	if len(files) == 0 {
 		return "", usage("there is no home folder; name the client's file with --file")
 	}
@@ -204,7 +205,7 @@ func (c *console) hideSecrets(path string, text []byte) {
 	c.redact = config.RedactorOf(path, text, c.env).Redact
 }
 
-func (c *console) sayMoved(m *config.Moved, write bool) {
+func (c *console) sayMoved(m *clients.Moved, write bool) {
 	would := "would move"
 	if write {
 		would = "moved"

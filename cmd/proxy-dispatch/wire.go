@@ -11,6 +11,7 @@ import (
 
 	"github.com/proxy-dispatch/proxy-dispatch/catalog"
 	"github.com/proxy-dispatch/proxy-dispatch/cmd/internal/config"
+	"github.com/proxy-dispatch/proxy-dispatch/cmd/internal/config/secret"
 	"github.com/proxy-dispatch/proxy-dispatch/cmd/internal/observe"
 	"github.com/proxy-dispatch/proxy-dispatch/dispatch"
 	"github.com/proxy-dispatch/proxy-dispatch/downstream"
@@ -22,7 +23,7 @@ import (
 type program struct {
 	cfg        *config.Config
 	log        *slog.Logger
-	redactor   *config.Redactor
+	redactor   *secret.Redactor
 	fleet      *downstream.Fleet
 	catalog    *catalog.Catalog
 	counter    *tokens.Counter

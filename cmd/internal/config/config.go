@@ -25,6 +25,9 @@ import (
 	"fmt"
 	"os"
 	"time"
+
+	"github.com/proxy-dispatch/proxy-dispatch/cmd/internal/config/notation"
+	"github.com/proxy-dispatch/proxy-dispatch/cmd/internal/config/secret"
 )
 
 // Config is one configuration as read, every value checked and expanded. It is not changed after
@@ -44,7 +47,7 @@ type Config struct {
 	CacheDir     string   // "" = the user's cache folder
 	Ignored      []string // what was understood and left alone, as FILE:LINE: KEY, why
 
-	secrets *secrets
+	secrets secret.Set
 }
 
 // Server is one server behind us.
@@ -128,8 +131,8 @@ func Load(path string, env func(string) (string, bool)) (*Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read configuration: %w", err)
 	}
-	if info.Size() > maxFile {
-		return nil, Errors{{File: path, Msg: fmt.Sprintf("file is larger than %d MiB", maxFile>>20)}}
+	if info.Size() > notation.MaxFile {
+		return nil, Errors{{File: path, Msg: fmt.Sprintf("file is larger than %d MiB", notation.MaxFile>>20)}}
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -141,13 +144,27 @@ func Load(path string, env func(string) (string, bool)) (*Config, error) {
 // Parse is Load for a file already read; path names it in errors, tells its notation, and its
 // folder is what relative paths are relative to.
 func Parse(path string, data []byte, env func(string) (string, bool)) (*Config, error) {
+	return decode(path, data, env).finish()
+}
+
+// decode reads a file as far as it can be understood.
+func decode(path string, data []byte, env Env) *decoder {
 	p := &problems{file: path}
-	root := parse(path, data, p)
-	if root == nil {
-		return nil, p.err()
-	}
 	d := newDecoder(path, env, p)
-	d.whose(path, root)
-	d.root(root)
-	return d.finish()
+	root, faults := notation.Parse(path, data)
+	p.take(faults)
+	if root != nil {
+		d.whose(path, root)
+		d.root(root)
+	}
+	return d
+}
+
+// Redactor returns the redactor of every secret of the configuration.
+func (c *Config) Redactor() *secret.Redactor { return c.secrets.Redactor() }
+
+// RedactorOf returns the redactor of a file that may be faulty: it knows every secret that could be
+// found in it all the same.
+func RedactorOf(path string, data []byte, env func(string) (string, bool)) *secret.Redactor {
+	return decode(path, data, env).out.Redactor()
 }

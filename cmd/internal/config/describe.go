@@ -3,6 +3,8 @@ package config
 import (
 	"strings"
 	"unicode/utf8"
+
+	"github.com/proxy-dispatch/proxy-dispatch/cmd/internal/config/secret"
 )
 
 const maxDescribe = 300 // runes
@@ -22,34 +24,27 @@ func (f *fields) masked() maskedServer {
 	defer func() { *d = keep }()
 	d.problems = &problems{}
 	d.unset = new([]string)
-	d.env = func(string) (string, bool) { return hidden, true }
-	d.out = &Config{secrets: newSecrets()}
-	m := maskedServer{command: f.text("command"), url: f.text("url", "serverUrl", "httpUrl"), dir: f.text("cwd"), args: f.texts("args")}
-	m.command = mask(m.command, textSpans(m.command))
-	m.url = mask(m.url, textSpans(m.url))
-	for i, spans := range argumentSpans(m.args) {
-		m.args[i] = mask(m.args[i], spans)
+	d.env = func(string) (string, bool) { return secret.Hidden, true }
+	d.out = &Config{}
+	return maskedServer{
+		command: secret.HideText(f.text("command")), url: secret.HideText(f.text("url", "serverUrl", "httpUrl")),
+		dir: f.text("cwd"), args: secret.HideArguments(f.texts("args")),
 	}
-	return m
 }
 
 // describe returns one line about how a server is reached.
-func (s *secrets) describe(v *Server, m maskedServer) string {
-	line := "builtin " + v.Builtin
+func (c *Config) describe(s *Server) string {
+	line := "builtin " + s.Builtin
 	switch {
-	case v.Command != "":
-		line = shellWord(m.command)
-		for _, arg := range m.args {
+	case s.Command != "":
+		line = shellWord(s.masked.command)
+		for _, arg := range s.masked.args {
 			line += " " + shellWord(arg)
 		}
-	case v.URL != "":
-		line = m.url
+	case s.URL != "":
+		line = s.masked.url
 	}
-	values := make([]string, 0, len(s.values))
-	for value := range s.values {
-		values = append(values, value)
-	}
-	line = NewRedactor(values...).Redact(line)
+	line = c.Redactor().Redact(line)
 	if utf8.RuneCountInString(line) > maxDescribe {
 		line = string([]rune(line)[:maxDescribe-1]) + "…"
 	}

@@ -9,6 +9,9 @@ import (
 	"time"
 
 	"github.com/gobwas/glob"
+
+	"github.com/proxy-dispatch/proxy-dispatch/cmd/internal/config/notation"
+	"github.com/proxy-dispatch/proxy-dispatch/cmd/internal/config/variable"
 )
 
 // decoder turns the nodes of one file into a Config.
@@ -30,7 +33,7 @@ type decoder struct {
 }
 
 func newDecoder(path string, env Env, p *problems) *decoder {
-	return &decoder{problems: p, env: env, dir: filepath.Dir(path), out: &Config{Path: path, secrets: newSecrets()}}
+	return &decoder{problems: p, env: env, dir: filepath.Dir(path), out: &Config{Path: path}}
 }
 
 // finish returns the configuration, or everything that is wrong with it.
@@ -53,16 +56,16 @@ func (d *decoder) finish() (*Config, error) {
 type fields struct {
 	*decoder
 	where string // dotted path with a final dot, "" at the top
-	node  *node
+	node  *notation.Node
 	known []string
 	// tolerated keys are neither unknown nor offered as the nearest spelling.
 	tolerated []string
 }
 
 // mapping starts reading n; anything but a mapping is reported and reads as an empty one.
-func (d *decoder) mapping(n *node, where string) *fields {
-	if n != nil && n.kind != aMapping && n.kind != aNull {
-		d.add(n.line, "%s must be a mapping, not %s", strings.TrimSuffix(where, "."), n.kind)
+func (d *decoder) mapping(n *notation.Node, where string) *fields {
+	if n != nil && n.Kind != notation.Mapping && n.Kind != notation.Null {
+		d.add(n.Line, "%s must be a mapping, not %s", strings.TrimSuffix(where, "."), n.Kind)
 		n = nil
 	}
 	return &fields{decoder: d, where: where, node: n}
@@ -70,16 +73,16 @@ func (d *decoder) mapping(n *node, where string) *fields {
 
 // take returns the value of the first of the given spellings that is there. The first spelling is
 // the one offered when a key is misspelt.
-func (f *fields) take(keys ...string) (string, *node) {
+func (f *fields) take(keys ...string) (string, *notation.Node) {
 	f.known = append(f.known, keys...)
-	found, value := keys[0], (*node)(nil)
+	found, value := keys[0], (*notation.Node)(nil)
 	for _, key := range keys {
-		v := f.node.get(key)
-		if v == nil || v.kind == aNull {
+		v := f.node.Get(key)
+		if v == nil || v.Kind == notation.Null {
 			continue
 		}
 		if value != nil {
-			f.add(v.line, "both %s%s and %s%s are given", f.where, found, f.where, key)
+			f.add(v.Line, "both %s%s and %s%s are given", f.where, found, f.where, key)
 			continue
 		}
 		found, value = key, v
@@ -92,15 +95,15 @@ func (f *fields) done() {
 	if f.node == nil {
 		return
 	}
-	for _, m := range f.node.members {
-		if slices.Contains(f.known, m.key) || slices.Contains(f.tolerated, m.key) {
+	for _, m := range f.node.Members {
+		if slices.Contains(f.known, m.Key) || slices.Contains(f.tolerated, m.Key) {
 			continue
 		}
 		if f.client {
-			f.ignore(m.line, f.where+m.key, "not ours")
+			f.ignore(m.Line, f.where+m.Key, "not ours")
 			continue
 		}
-		f.near(m.line, m.key, f.known, "unknown key %q%s", m.key, inside(f.where))
+		f.near(m.Line, m.Key, f.known, "unknown key %q%s", m.Key, inside(f.where))
 	}
 }
 
@@ -118,56 +121,44 @@ func (d *decoder) ignore(line int, key, why string) {
 // later refuses keys whose feature is not built; asking for nothing (null, false, empty) is fine.
 func (f *fields) later(keys ...string) {
 	for _, key := range keys {
-		if _, v := f.take(key); v != nil && !asksNothing(v) {
-			f.problems.later(v.line, f.where+key)
+		if _, v := f.take(key); v != nil && !v.AsksNothing() {
+			f.problems.later(v.Line, f.where+key)
 		}
 	}
-}
-
-func asksNothing(n *node) bool {
-	switch n.kind {
-	case aBool:
-		return n.text == "false"
-	case aList:
-		return len(n.items) == 0
-	case aMapping:
-		return len(n.members) == 0
-	}
-	return false
 }
 
 // expanded returns the text of a scalar with its variables replaced. What they stood for is secret.
-func (d *decoder) expanded(n *node) string {
+func (d *decoder) expanded(n *notation.Node) string {
 	d.lost = false
 	if d.raw {
-		return n.text
+		return n.Text
 	}
-	e := expand(n.text, d.env)
-	d.lost = len(e.missing) > 0
-	for _, v := range e.values {
-		d.out.secrets.add(v)
+	e := variable.Expand(n.Text, d.env)
+	d.lost = len(e.Missing) > 0
+	for _, v := range e.Values {
+		d.out.secrets.Add(v)
 	}
-	for _, name := range e.missing {
+	for _, name := range e.Missing {
 		if d.unset == nil {
-			d.add(n.line, "%s not set", name)
+			d.add(n.Line, "%s not set", name)
 			continue
 		}
-		at := Error{File: d.file, Line: n.line}
+		at := Error{File: d.file, Line: n.Line}
 		missing := name + " not set (" + strings.TrimSuffix(at.Error(), ": ") + ")"
 		if !slices.Contains(*d.unset, missing) {
 			*d.unset = append(*d.unset, missing)
 		}
 	}
-	return e.text
+	return e.Text
 }
 
 // scalar returns the expanded text of any scalar: an argument may be written 8080 as well as "8080".
-func (d *decoder) scalar(n *node, what string) string {
-	switch n.kind {
-	case aText, aNumber, aBool:
+func (d *decoder) scalar(n *notation.Node, what string) string {
+	switch n.Kind {
+	case notation.Text, notation.Number, notation.Bool:
 		return d.expanded(n)
 	}
-	d.add(n.line, "%s must be text, not %s", what, n.kind)
+	d.add(n.Line, "%s must be text, not %s", what, n.Kind)
 	return ""
 }
 
@@ -176,13 +167,13 @@ func (f *fields) text(keys ...string) string {
 	if n == nil {
 		return ""
 	}
-	if n.kind != aText {
-		f.add(n.line, "%s%s must be text, not %s", f.where, key, n.kind)
+	if n.Kind != notation.Text {
+		f.add(n.Line, "%s%s must be text, not %s", f.where, key, n.Kind)
 		return ""
 	}
 	s := f.expanded(n)
 	if strings.ContainsRune(s, 0) {
-		f.add(n.line, "%s%s holds a NUL byte", f.where, key)
+		f.add(n.Line, "%s%s holds a NUL byte", f.where, key)
 		return ""
 	}
 	return s
@@ -194,13 +185,13 @@ func (f *fields) texts(keys ...string) []string {
 	if n == nil {
 		return nil
 	}
-	items := n.items
-	switch n.kind {
-	case aText:
-		items = []*node{n}
-	case aList:
+	items := n.Items
+	switch n.Kind {
+	case notation.Text:
+		items = []*notation.Node{n}
+	case notation.List:
 	default:
-		f.add(n.line, "%s%s must be a list of texts, not %s", f.where, key, n.kind)
+		f.add(n.Line, "%s%s must be a list of texts, not %s", f.where, key, n.Kind)
 	}
 	var out []string
 	for i, item := range items {
@@ -233,7 +224,7 @@ func (f *fields) bool(keys ...string) bool {
 	if n == nil {
 		return false
 	}
-	if n.kind == aBool || n.kind == aText {
+	if n.Kind == notation.Bool || n.Kind == notation.Text {
 		switch text := f.expanded(n); {
 		case text == "true" || text == "false":
 			return text == "true"
@@ -241,16 +232,16 @@ func (f *fields) bool(keys ...string) bool {
 			return false
 		}
 	}
-	f.add(n.line, "%s%s must be true or false, not %s", f.where, key, shown(n))
+	f.add(n.Line, "%s%s must be true or false, not %s", f.where, key, shown(n))
 	return false
 }
 
 // shown describes a value in an error: small scalars as written, the rest by kind.
-func shown(n *node) string {
-	if (n.kind == aText || n.kind == aNumber) && len(n.text) <= 24 {
-		return strconv.Quote(n.text)
+func shown(n *notation.Node) string {
+	if (n.Kind == notation.Text || n.Kind == notation.Number) && len(n.Text) <= 24 {
+		return strconv.Quote(n.Text)
 	}
-	return string(n.kind)
+	return string(n.Kind)
 }
 
 func (f *fields) enum(key string, values ...string) string {
@@ -259,10 +250,10 @@ func (f *fields) enum(key string, values ...string) string {
 		return ""
 	}
 	text := f.scalar(n, f.where+key)
-	if slices.Contains(values, text) || n.kind == aMapping || n.kind == aList || f.lost {
+	if slices.Contains(values, text) || n.Kind == notation.Mapping || n.Kind == notation.List || f.lost {
 		return text
 	}
-	f.near(n.line, text, values, "%s%s must be one of %s, not %s", f.where, key, strings.Join(values, ", "), shown(n))
+	f.near(n.Line, text, values, "%s%s must be one of %s, not %s", f.where, key, strings.Join(values, ", "), shown(n))
 	return ""
 }
 
@@ -278,16 +269,16 @@ func (f *fields) number(key string, low, high int64) *int64 {
 		return nil
 	}
 	text := f.scalar(n, f.where+key)
-	if n.kind == aMapping || n.kind == aList || f.lost {
+	if n.Kind == notation.Mapping || n.Kind == notation.List || f.lost {
 		return nil
 	}
 	v, ok := parseSize(text)
 	if !ok {
-		f.add(n.line, "%s%s must be a whole number, not %s", f.where, key, shown(n))
+		f.add(n.Line, "%s%s must be a whole number, not %s", f.where, key, shown(n))
 		return nil
 	}
 	if v < low || v > high {
-		f.add(n.line, "%s%s must be between %d and %d", f.where, key, low, high)
+		f.add(n.Line, "%s%s must be between %d and %d", f.where, key, low, high)
 		return nil
 	}
 	return &v
@@ -326,16 +317,16 @@ func (f *fields) duration(key string) time.Duration {
 		return 0
 	}
 	text := f.scalar(n, f.where+key)
-	if n.kind == aMapping || n.kind == aList || f.lost {
+	if n.Kind == notation.Mapping || n.Kind == notation.List || f.lost {
 		return 0
 	}
 	d, ok := parseDuration(text)
 	if !ok {
-		f.add(n.line, "%s%s must be a duration like 30s or a number of milliseconds, not %s", f.where, key, shown(n))
+		f.add(n.Line, "%s%s must be a duration like 30s or a number of milliseconds, not %s", f.where, key, shown(n))
 		return 0
 	}
 	if d <= 0 || d > maxDuration {
-		f.add(n.line, "%s%s must be more than 0 and at most a year", f.where, key)
+		f.add(n.Line, "%s%s must be more than 0 and at most a year", f.where, key)
 		return 0
 	}
 	return d
@@ -361,9 +352,9 @@ func (f *fields) globs(keys ...string) []string {
 	out := f.texts(key)
 	for _, g := range out {
 		if g == "" {
-			f.add(n.line, "%s%s holds an empty pattern", f.where, key)
+			f.add(n.Line, "%s%s holds an empty pattern", f.where, key)
 		} else if _, err := glob.Compile(g); err != nil {
-			f.add(n.line, "%s%s: bad pattern %q: %v", f.where, key, g, err)
+			f.add(n.Line, "%s%s: bad pattern %q: %v", f.where, key, g, err)
 		}
 	}
 	return out
@@ -377,7 +368,7 @@ func (d *decoder) absolute(path string) string {
 		return ""
 	}
 	if rest, found := strings.CutPrefix(path, "~/"); found || path == "~" {
-		if home, ok := homeDir(d.env); ok {
+		if home, ok := HomeDir(d.env); ok {
 			return filepath.Join(home, strings.TrimPrefix(rest, "~"))
 		}
 	}

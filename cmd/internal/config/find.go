@@ -72,7 +72,7 @@ func UserDirs(goos string, env func(string) (string, bool)) []string {
 			dirs = append(dirs, filepath.Join(append(append([]string{base}, parts...), "proxy-dispatch")...))
 		}
 	}
-	home, hasHome := homeDir(env)
+	home, hasHome := HomeDir(env)
 	if goos == "windows" {
 		appData, ok := env("APPDATA")
 		add(appData, ok)
@@ -89,8 +89,8 @@ func UserDirs(goos string, env func(string) (string, bool)) []string {
 	return dirs
 }
 
-// homeDir returns the user's home folder as the environment has it.
-func homeDir(env Env) (string, bool) {
+// HomeDir returns the user's home folder as the environment has it.
+func HomeDir(env Env) (string, bool) {
 	for _, name := range []string{"HOME", "USERPROFILE"} {
 		if home, ok := env(name); ok && home != "" {
 			return home, true

@@ -1,6 +1,10 @@
 package config
 
-import "time"
+import (
+	"time"
+
+	"github.com/proxy-dispatch/proxy-dispatch/cmd/internal/config/notation"
+)
 
 // ignoredKeys are keys of a server's entry that clients write and that have no meaning for us.
 var ignoredKeys = []string{
@@ -22,7 +26,7 @@ func (f *fields) clientKeys(s *Server) {
 	known := len(f.known)
 	for _, key := range ignoredKeys {
 		if _, n := f.take(key); n != nil {
-			f.ignore(n.line, f.where+key, "it has no meaning here")
+			f.ignore(n.Line, f.where+key, "it has no meaning here")
 		}
 	}
 	// What is merely tolerated is not offered as the right spelling of something else.
@@ -35,15 +39,15 @@ func (f *fields) headersFromEnv(s *Server) {
 		if s.Headers == nil {
 			s.Headers = map[string]string{}
 		}
-		s.Headers[header] = prefix + f.expanded(&node{kind: aText, text: "${" + variable + "}", line: line})
+		s.Headers[header] = prefix + f.expanded(&notation.Node{Kind: notation.Text, Text: "${" + variable + "}", Line: line})
 	}
 	if _, n := f.take("bearer_token_env_var"); n != nil {
-		add("Authorization", f.text("bearer_token_env_var"), n.line, "Bearer ")
+		add("Authorization", f.text("bearer_token_env_var"), n.Line, "Bearer ")
 	}
 	_, n := f.take("env_http_headers")
 	for _, m := range f.mapping(n, f.where+"env_http_headers.").members() {
-		if isHeaderName(m.key) {
-			add(m.key, f.scalar(m.value, f.where+"env_http_headers."+m.key), m.line, "")
+		if isHeaderName(m.Key) {
+			add(m.Key, f.scalar(m.Value, f.where+"env_http_headers."+m.Key), m.Line, "")
 		}
 	}
 }
@@ -56,7 +60,7 @@ func (f *fields) seconds(key string) time.Duration {
 	// Read as milliseconds, because that is what a plain number is elsewhere.
 	d, ok := parseDuration(f.scalar(n, f.where+key))
 	if !ok || d <= 0 || d > maxDuration/1000 {
-		f.add(n.line, "%s%s must be a number of seconds", f.where, key)
+		f.add(n.Line, "%s%s must be a number of seconds", f.where, key)
 		return 0
 	}
 	return d * 1000

@@ -76,27 +76,6 @@ func FuzzLoad(f *testing.F) {
 	})
 }
 
-// FuzzSLON checks that what was read, printed and read again is the same.
-func FuzzSLON(f *testing.F) {
-	for _, s := range []string{"(cmd: 'ojob x.yaml')", "[(a: 1), (b: [x | 'y' | 2])]", `(a: "q\u00e9\n", b: null, c: true)`, "(url: http://h:1/p, t: 5)", "[]", "()"} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		n, err := parseSLON(text)
-		if err != nil {
-			return
-		}
-		out := printSLON(n)
-		again, err := parseSLON(out)
-		if err != nil {
-			t.Fatalf("printed %q does not parse: %v", out, err)
-		}
-		if diff := cmp.Diff(n, again, cmp.AllowUnexported(node{}, member{}), cmpopts.EquateEmpty()); diff != "" {
-			t.Errorf("printed and read again: %s", diff)
-		}
-	})
-}
-
 // FuzzWords checks that no word makes the reader panic.
 func FuzzWords(f *testing.F) {
 	f.Add("mcp=(cmd: 'npx x')", "useutils=true")
@@ -108,59 +87,4 @@ func FuzzWords(f *testing.F) {
 			}
 		}
 	})
-}
-
-// FuzzSplitWords checks that quoted words come back as they were.
-func FuzzSplitWords(f *testing.F) {
-	f.Add("a b", "it's")
-	f.Fuzz(func(t *testing.T, a, b string) {
-		quote := func(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
-		got, err := splitWords(quote(a) + " \t" + quote(b))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff([]string{a, b}, got); diff != "" {
-			t.Error(diff)
-		}
-		_, _ = splitWords(a)
-	})
-}
-
-// printSLON writes n as SLON; parseSLON reads the same value back.
-func printSLON(n *node) string {
-	var b strings.Builder
-	writeSLON(&b, n)
-	return b.String()
-}
-
-func writeSLON(b *strings.Builder, n *node) {
-	switch n.kind {
-	case aMapping:
-		b.WriteByte('(')
-		for i, m := range n.members {
-			if i > 0 {
-				b.WriteString(", ")
-			}
-			b.WriteString(slonQuote(m.key) + ": ")
-			writeSLON(b, m.value)
-		}
-		b.WriteByte(')')
-	case aList:
-		b.WriteByte('[')
-		for i, item := range n.items {
-			if i > 0 {
-				b.WriteString(" | ")
-			}
-			writeSLON(b, item)
-		}
-		b.WriteByte(']')
-	case aText:
-		b.WriteString(slonQuote(n.text))
-	default:
-		b.WriteString(n.text)
-	}
-}
-
-func slonQuote(s string) string {
-	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(s) + "'"
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/agnivade/levenshtein"
+
+	"github.com/proxy-dispatch/proxy-dispatch/cmd/internal/config/notation"
 )
 
 // ErrNotYet is wrapped by the problems of keys and values whose feature this build does not have.
@@ -74,12 +76,26 @@ func (p *problems) add(line int, format string, args ...any) {
 
 // near reports a word that is none of known.
 func (p *problems) near(line int, word string, known []string, format string, args ...any) {
-	p.list = append(p.list, &Error{File: p.file, Line: line, Msg: fmt.Sprintf(format, args...), Near: nearest(word, known)})
+	p.list = append(p.list, &Error{File: p.file, Line: line, Msg: fmt.Sprintf(format, args...), Near: Nearest(word, known)})
 }
 
 // later reports something whose feature is not built.
 func (p *problems) later(line int, what string) {
 	p.list = append(p.list, &Error{File: p.file, Line: line, Msg: what + " is " + ErrNotYet.Error(), Err: ErrNotYet})
+}
+
+// take adds what is wrong with the notation.
+func (p *problems) take(faults []notation.Fault) {
+	for _, f := range faults {
+		p.list = append(p.list, &Error{File: p.file, Line: f.Line, Msg: f.Msg})
+	}
+}
+
+// ErrorsOf returns the faults of a file as Errors, in the order of their lines; nil if there are none.
+func ErrorsOf(file string, faults []notation.Fault) error {
+	p := &problems{file: file}
+	p.take(faults)
+	return p.err()
 }
 
 // err returns the problems in the order of their lines; nil if there are none.
@@ -92,9 +108,9 @@ func (p *problems) err() error {
 	return p.list
 }
 
-// nearest returns the known word closest to word, or "" if all are far: more than a third of the
+// Nearest returns the known word closest to word, or "" if all are far: more than a third of the
 // longer word would have to change.
-func nearest(word string, known []string) string {
+func Nearest(word string, known []string) string {
 	if len(word) > 64 {
 		return ""
 	}

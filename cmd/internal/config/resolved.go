@@ -1,7 +1,6 @@
 package config
 
 import (
-	"bytes"
 	"fmt"
 	"maps"
 	"slices"
@@ -9,7 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"go.yaml.in/yaml/v4"
+	"github.com/proxy-dispatch/proxy-dispatch/cmd/internal/config/notation"
+	"github.com/proxy-dispatch/proxy-dispatch/cmd/internal/config/secret"
+	"github.com/proxy-dispatch/proxy-dispatch/cmd/internal/config/variable"
 )
 
 // Resolved returns the configuration as it is in force, as YAML with every alias, variable and
@@ -24,118 +25,105 @@ func (c *Config) Resolved() ([]byte, error) {
 			m.args[i] = r.Redact(m.args[i])
 		}
 		return m
-	}, func(string) string { return hidden }, r.Redact)
+	}, func(string) string { return secret.Hidden }, r.Redact)
 }
 
 // print writes the configuration. show gives the parts of a server, secret the values of env and
 // headers, and text every other text as they are to be shown.
 func (c *Config) print(show func(*Server) maskedServer, secret, text func(string) string) ([]byte, error) {
 	w := writer{text: text}
-	servers := &yaml.Node{Kind: yaml.MappingNode}
+	servers := &notation.Node{Kind: notation.Mapping}
 	for i := range c.Servers {
 		s := &c.Servers[i]
-		w.put(servers, s.Name, w.server(s, show(s), secret))
+		servers.Put(s.Name, w.server(s, show(s), secret))
 	}
-	root := &yaml.Node{Kind: yaml.MappingNode}
-	w.put(root, "mcpServers", servers)
+	root := &notation.Node{Kind: notation.Mapping}
+	root.Put("mcpServers", servers)
 	w.list(root, "expose", c.Expose)
-	w.section(root, "http", func(n *yaml.Node) {
+	w.section(root, "http", func(n *notation.Node) {
 		w.string(n, "listen", c.HTTP.Listen)
-		w.section(n, "tls", func(n *yaml.Node) { w.string(n, "cert", c.HTTP.TLS.Cert); w.string(n, "key", c.HTTP.TLS.Key) })
+		w.section(n, "tls", func(n *notation.Node) { w.string(n, "cert", c.HTTP.TLS.Cert); w.string(n, "key", c.HTTP.TLS.Key) })
 	})
-	w.section(root, "spill", func(n *yaml.Node) { w.spill(n, &c.Spill) })
+	w.section(root, "spill", func(n *notation.Node) { w.spill(n, &c.Spill) })
 	w.list(root, "allowedRoots", c.AllowedRoots)
 	w.tools(root, c.Tools)
-	w.section(root, "search", func(n *yaml.Node) { w.number(n, "budget", int64(c.Search.Budget)) })
-	w.section(root, "tokens", func(n *yaml.Node) { w.string(n, "encoding", c.Tokens.Encoding) })
-	w.section(root, "definition", func(n *yaml.Node) { w.string(n, "arguments", c.Definition.Arguments) })
-	w.section(root, "log", func(n *yaml.Node) {
+	w.section(root, "search", func(n *notation.Node) { w.number(n, "budget", int64(c.Search.Budget)) })
+	w.section(root, "tokens", func(n *notation.Node) { w.string(n, "encoding", c.Tokens.Encoding) })
+	w.section(root, "definition", func(n *notation.Node) { w.string(n, "arguments", c.Definition.Arguments) })
+	w.section(root, "log", func(n *notation.Node) {
 		w.string(n, "level", c.Log.Level)
 		w.string(n, "format", c.Log.Format)
 		w.string(n, "file", c.Log.File)
 	})
 	w.string(root, "cacheDir", c.CacheDir)
-	var out bytes.Buffer
-	d, err := yaml.NewDumper(&out, yaml.WithIndent(2), yaml.WithLineWidth(-1))
+	out, err := notation.PrintYAML(root.YAML())
 	if err != nil {
 		return nil, fmt.Errorf("print configuration: %w", err)
 	}
-	if err := d.Dump(root); err != nil {
-		return nil, fmt.Errorf("print configuration: %w", err)
-	}
-	return out.Bytes(), d.Close()
+	return out, nil
 }
 
-// writer builds YAML nodes; zero values are left out.
+// writer builds nodes; zero values are left out.
 type writer struct{ text func(string) string }
 
-func (w writer) put(n *yaml.Node, key string, value *yaml.Node) {
-	n.Content = append(n.Content, yamlText(key), value)
-}
-
-// yamlText is a text node that no reader takes for another kind of value.
-func yamlText(s string) *yaml.Node {
-	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s}
-}
-
-func (w writer) string(n *yaml.Node, key, value string) {
+func (w writer) string(n *notation.Node, key, value string) {
 	if value != "" {
-		w.put(n, key, yamlText(unexpanded(w.text(value))))
+		n.Put(key, notation.NewText(variable.Escape(w.text(value))))
 	}
 }
 
-func (w writer) list(n *yaml.Node, key string, values []string) {
+func (w writer) list(n *notation.Node, key string, values []string) {
 	if len(values) == 0 {
 		return
 	}
-	list := &yaml.Node{Kind: yaml.SequenceNode, Style: yaml.FlowStyle}
+	list := &notation.Node{Kind: notation.List}
 	for _, v := range values {
-		list.Content = append(list.Content, yamlText(unexpanded(w.text(v))))
+		list.Items = append(list.Items, notation.NewText(variable.Escape(w.text(v))))
 	}
-	w.put(n, key, list)
+	n.Put(key, list)
 }
 
-func (w writer) number(n *yaml.Node, key string, v int64) {
+func (w writer) number(n *notation.Node, key string, v int64) {
 	if v != 0 {
-		w.put(n, key, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: strconv.FormatInt(v, 10)})
+		n.Put(key, &notation.Node{Kind: notation.Number, Text: strconv.FormatInt(v, 10)})
 	}
 }
 
-func (w writer) optional(n *yaml.Node, key string, v *int64) {
+func (w writer) optional(n *notation.Node, key string, v *int64) {
 	if v != nil {
-		w.put(n, key, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: strconv.FormatInt(*v, 10)})
+		n.Put(key, &notation.Node{Kind: notation.Number, Text: strconv.FormatInt(*v, 10)})
 	}
 }
 
-func (w writer) duration(n *yaml.Node, key string, d time.Duration) {
+func (w writer) duration(n *notation.Node, key string, d time.Duration) {
 	if d != 0 {
-		w.put(n, key, yamlText(d.String()))
+		n.Put(key, notation.NewText(d.String()))
 	}
 }
 
-func (w writer) flag(n *yaml.Node, key string, v bool) {
+func (w writer) flag(n *notation.Node, key string, v bool) {
 	if v {
-		w.put(n, key, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!bool", Value: "true"})
+		n.Put(key, &notation.Node{Kind: notation.Bool, Text: "true"})
 	}
 }
 
 // section writes a nested mapping unless it stays empty.
-func (w writer) section(n *yaml.Node, key string, fill func(*yaml.Node)) {
-	inner := &yaml.Node{Kind: yaml.MappingNode}
+func (w writer) section(n *notation.Node, key string, fill func(*notation.Node)) {
+	inner := &notation.Node{Kind: notation.Mapping}
 	fill(inner)
-	if len(inner.Content) > 0 {
-		w.put(n, key, inner)
+	if len(inner.Members) > 0 {
+		n.Put(key, inner)
 	}
 }
 
-func (w writer) tools(n *yaml.Node, t Tools) {
-	w.section(n, "tools", func(n *yaml.Node) {
+func (w writer) tools(n *notation.Node, t Tools) {
+	w.section(n, "tools", func(n *notation.Node) {
 		w.list(n, "allow", t.Allow)
 		w.list(n, "deny", t.Deny)
 	})
 }
 
-func (w writer) spill(n *yaml.Node, s *Spill) {
+func (w writer) spill(n *notation.Node, s *Spill) {
 	w.optional(n, "threshold", s.Threshold)
 	w.optional(n, "imageThreshold", s.ImageThreshold)
 	w.string(n, "dir", s.Dir)
@@ -145,25 +133,25 @@ func (w writer) spill(n *yaml.Node, s *Spill) {
 	w.number(n, "readCeiling", int64(s.ReadCeiling))
 }
 
-func (w writer) server(s *Server, m maskedServer, secret func(string) string) *yaml.Node {
-	n := &yaml.Node{Kind: yaml.MappingNode}
+func (w writer) server(s *Server, m maskedServer, secret func(string) string) *notation.Node {
+	n := &notation.Node{Kind: notation.Mapping}
 	if s.Unset != nil {
-		n.HeadComment = "# " + s.Unset.Error()
+		n.Comment = s.Unset.Error()
 	}
 	plain := writer{text: func(s string) string { return s }}
 	plain.string(n, "command", m.command)
 	plain.list(n, "args", m.args)
-	w.section(n, "env", func(n *yaml.Node) {
+	w.section(n, "env", func(n *notation.Node) {
 		for _, kv := range s.Env {
 			name, value, _ := strings.Cut(kv, "=")
-			w.put(n, name, yamlText(unexpanded(secret(value))))
+			n.Put(name, notation.NewText(variable.Escape(secret(value))))
 		}
 	})
 	plain.string(n, "cwd", m.dir)
 	plain.string(n, "url", m.url)
-	w.section(n, "headers", func(n *yaml.Node) {
+	w.section(n, "headers", func(n *notation.Node) {
 		for _, name := range slices.Sorted(maps.Keys(s.Headers)) {
-			w.put(n, name, yamlText(unexpanded(secret(s.Headers[name]))))
+			n.Put(name, notation.NewText(variable.Escape(secret(s.Headers[name]))))
 		}
 	})
 	w.string(n, "builtin", s.Builtin)
@@ -171,21 +159,21 @@ func (w writer) server(s *Server, m maskedServer, secret func(string) string) *y
 	w.string(n, "protocol", s.Protocol)
 	w.duration(n, "timeout", s.Timeout)
 	if s.StartTimeout != 0 {
-		w.put(n, "startup_timeout_sec", yamlText(strconv.FormatFloat(s.StartTimeout.Seconds(), 'f', -1, 64)))
+		n.Put("startup_timeout_sec", notation.NewText(strconv.FormatFloat(s.StartTimeout.Seconds(), 'f', -1, 64)))
 	}
 	w.flag(n, "lazy", s.Lazy)
 	w.flag(n, "disabled", s.Disabled)
 	w.flag(n, "readOnly", s.ReadOnly)
 	w.tools(n, s.Tools)
 	if s.Description != "" {
-		w.put(n, "description", yamlText(w.text(s.Description)))
+		n.Put("description", notation.NewText(w.text(s.Description)))
 	}
-	keywords := &yaml.Node{Kind: yaml.SequenceNode, Style: yaml.FlowStyle}
+	keywords := &notation.Node{Kind: notation.List}
 	for _, k := range s.Keywords {
-		keywords.Content = append(keywords.Content, yamlText(w.text(k)))
+		keywords.Items = append(keywords.Items, notation.NewText(w.text(k)))
 	}
-	if len(keywords.Content) > 0 {
-		w.put(n, "keywords", keywords)
+	if len(keywords.Items) > 0 {
+		n.Put("keywords", keywords)
 	}
 	return n
 }

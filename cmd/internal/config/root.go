@@ -7,10 +7,15 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/proxy-dispatch/proxy-dispatch/cmd/internal/config/notation"
 )
 
 // serverBlocks are the spellings of the block that holds the servers.
 var serverBlocks = []string{"mcpServers", "mcp_servers", "servers"}
+
+// IsServerBlock says whether a top-level key of our own file holds the servers.
+func IsServerBlock(key string) bool { return slices.Contains(serverBlocks[:2], key) }
 
 var (
 	// clientNames are names that clients give to files in which they keep other things too.
@@ -22,24 +27,24 @@ var (
 )
 
 // whose applies the rule of the package comment to a file.
-func (d *decoder) whose(path string, root *node) {
+func (d *decoder) whose(path string, root *notation.Node) {
 	name := strings.ToLower(filepath.Base(path))
-	servers := root.get("servers")
-	d.blockOnly = notationOf(path, nil) == inTOML || slices.Contains(clientNames, name) || servers != nil && servers.kind == aMapping ||
-		slices.ContainsFunc(onlyClients, func(key string) bool { return root.get(key) != nil })
+	servers := root.Get("servers")
+	d.blockOnly = notation.Of(path, nil) == notation.TOML || slices.Contains(clientNames, name) || servers != nil && servers.Kind == notation.Mapping ||
+		slices.ContainsFunc(onlyClients, func(key string) bool { return root.Get(key) != nil })
 	d.client = d.blockOnly || slices.Contains(serverNames, name)
 }
 
 // root decodes a whole file.
-func (d *decoder) root(n *node) {
+func (d *decoder) root(n *notation.Node) {
 	f := d.mapping(n, "the file")
 	f.where = ""
 	if d.blockOnly {
 		d.clientRoot(f)
 		return
 	}
-	if _, list := f.take(serverBlocks[2]); list != nil && list.kind == aList {
-		f.problems.later(list.line, "servers as a list")
+	if _, list := f.take(serverBlocks[2]); list != nil && list.Kind == notation.List {
+		f.problems.later(list.Line, "servers as a list")
 	}
 	_, block := f.take(serverBlocks[:2]...)
 	d.servers(block, "mcpServers")
@@ -65,7 +70,7 @@ func (d *decoder) root(n *node) {
 
 // clientRoot reads only the server block of a client's file.
 func (d *decoder) clientRoot(f *fields) {
-	var block *node
+	var block *notation.Node
 	key := ""
 	if key, block = f.take(serverBlocks...); block == nil {
 		// The settings of an editor keep the block one level down.
@@ -80,27 +85,27 @@ func (d *decoder) clientRoot(f *fields) {
 }
 
 func (d *decoder) laterViews(f *fields) {
-	if key, v := f.take("views", "tool_views"); v != nil && !asksNothing(v) {
-		f.problems.later(v.line, key)
+	if key, v := f.take("views", "tool_views"); v != nil && !v.AsksNothing() {
+		f.problems.later(v.Line, key)
 	}
 }
 
-func (d *decoder) servers(block *node, where string) {
+func (d *decoder) servers(block *notation.Node, where string) {
 	if block == nil {
 		return
 	}
-	if block.kind != aMapping {
-		d.add(block.line, "%s must be a mapping of names to servers, not %s", where, block.kind)
+	if block.Kind != notation.Mapping {
+		d.add(block.Line, "%s must be a mapping of names to servers, not %s", where, block.Kind)
 		return
 	}
-	for _, m := range block.members {
-		name := strings.TrimSpace(m.key)
+	for _, m := range block.Members {
+		name := strings.TrimSpace(m.Key)
 		if name == "" || len(name) > 128 || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-			d.add(m.line, "a server's name must be 1 to 128 bytes without control characters")
+			d.add(m.Line, "a server's name must be 1 to 128 bytes without control characters")
 			continue
 		}
 		if slices.ContainsFunc(d.out.Servers, func(s Server) bool { return s.Name == name }) {
-			d.add(m.line, "duplicate server %q", name)
+			d.add(m.Line, "duplicate server %q", name)
 			continue
 		}
 		d.out.Servers = append(d.out.Servers, d.server(name, where+"."+name+".", m))
@@ -119,9 +124,9 @@ func (d *decoder) faces(f *fields) {
 				d.out.Expose = append(d.out.Expose, face)
 			}
 		case face == "proxy", face == "transparent", strings.HasPrefix(face, "view:"):
-			f.problems.later(n.line, "expose: "+face)
+			f.problems.later(n.Line, "expose: "+face)
 		default:
-			f.near(n.line, face, []string{"dispatch", "proxy", "transparent"}, "expose: unknown face %q", face)
+			f.near(n.Line, face, []string{"dispatch", "proxy", "transparent"}, "expose: unknown face %q", face)
 		}
 	}
 }
@@ -131,13 +136,13 @@ func (d *decoder) http(f *fields) {
 	h := d.mapping(n, "http.")
 	d.out.HTTP.Listen = h.text("listen")
 	if l := d.out.HTTP.Listen; l != "" && !isAddress(l) {
-		h.add(h.node.get("listen").line, "http.listen must be HOST:PORT, not %q", l)
+		h.add(h.node.Get("listen").Line, "http.listen must be HOST:PORT, not %q", l)
 	}
 	_, t := h.take("tls")
 	tls := d.mapping(t, "http.tls.")
 	d.out.HTTP.TLS = TLS{Cert: tls.path("cert"), Key: tls.path("key")}
 	if (d.out.HTTP.TLS.Cert == "") != (d.out.HTTP.TLS.Key == "") {
-		tls.add(t.line, "http.tls needs both cert and key")
+		tls.add(t.Line, "http.tls needs both cert and key")
 	}
 	tls.done()
 	h.done()
@@ -169,13 +174,13 @@ func (d *decoder) spill(f *fields) {
 	s.done()
 }
 
-func (d *decoder) roots(f *fields, n *node) {
+func (d *decoder) roots(f *fields, n *notation.Node) {
 	if n == nil {
 		return
 	}
 	for _, r := range f.texts("allowedRoots") {
 		if r == "" && !d.lost {
-			f.add(n.line, "allowedRoots holds an empty folder")
+			f.add(n.Line, "allowedRoots holds an empty folder")
 			continue
 		}
 		d.out.AllowedRoots = append(d.out.AllowedRoots, d.absolute(r))

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"net/url"
 	"strings"
+
+	"github.com/proxy-dispatch/proxy-dispatch/cmd/internal/config/notation"
 )
 
 // transports maps the spellings of our file and of the clients' files; remote and its like leave
@@ -17,17 +19,21 @@ var transports = map[string]string{
 	"sse": "sse", "remote": "", "url": "",
 }
 
+// Transport returns what a client's or our spelling of a transport means: stdio, http, sse, or "" where
+// it leaves the choice to the first contact or means nothing.
+func Transport(spelling string) string { return transports[spelling] }
+
 // server decodes one entry. What is wrong with it is a problem of the file, except a variable that
 // is not set: that leaves the server in place with Unset saying so.
-func (d *decoder) server(name, where string, m member) Server {
+func (d *decoder) server(name, where string, m notation.Member) Server {
 	var unset []string
 	d.unset = &unset
 	defer func() { d.unset = nil }()
-	s := Server{Name: name, File: d.file, Line: m.line}
-	f := d.mapping(m.value, where)
-	if f.node == nil || f.node.kind == aNull {
-		if m.value.kind == aNull {
-			d.add(m.line, "server %q is empty: it needs command, url or builtin", name)
+	s := Server{Name: name, File: d.file, Line: m.Line}
+	f := d.mapping(m.Value, where)
+	if f.node == nil || f.node.Kind == notation.Null {
+		if m.Value.Kind == notation.Null {
+			d.add(m.Line, "server %q is empty: it needs command, url or builtin", name)
 		}
 		return s
 	}
@@ -44,22 +50,36 @@ func (d *decoder) server(name, where string, m member) Server {
 	s.Tools = f.serverTools()
 	f.clientKeys(&s)
 	if f.enum("framing", "newline", "content-length") == "content-length" {
-		f.problems.later(f.node.get("framing").line, where+"framing: content-length")
+		f.problems.later(f.node.Get("framing").Line, where+"framing: content-length")
 	}
 	f.later("perAgent")
 	f.done()
 	f.way(&s)
 	s.ID = s.hash()
-	d.out.secrets.server(&s)
+	d.out.addSecrets(&s)
 	if len(unset) > 0 {
 		s.Unset = errors.New(strings.Join(unset, "; "))
 	}
 	s.masked = f.masked()
-	if n := f.node.get("cwd"); n != nil && !strings.Contains(n.text, "${") {
+	if n := f.node.Get("cwd"); n != nil && !strings.Contains(n.Text, "${") {
 		s.masked.dir = s.Dir
 	}
-	s.Describe = d.out.secrets.describe(&s, s.masked)
+	s.Describe = d.out.describe(&s)
 	return s
+}
+
+// addSecrets takes every secret of a server's entry.
+func (c *Config) addSecrets(s *Server) {
+	for _, kv := range s.Env {
+		_, value, _ := strings.Cut(kv, "=")
+		c.secrets.Add(value)
+	}
+	for _, value := range s.Headers {
+		c.secrets.Add(value)
+	}
+	c.secrets.AddText(s.URL)
+	c.secrets.AddText(s.Command)
+	c.secrets.AddArguments(s.Args)
 }
 
 // environment reads env, as a mapping or as a list of K=V.
@@ -69,53 +89,53 @@ func (f *fields) environment() []string {
 		return nil
 	}
 	var out []string
-	if n.kind == aList {
+	if n.Kind == notation.List {
 		out = f.texts("env")
 		for _, kv := range out {
 			if name, _, found := strings.Cut(kv, "="); !found || name == "" {
-				f.add(n.line, "%senv: an element must be NAME=VALUE", f.where)
+				f.add(n.Line, "%senv: an element must be NAME=VALUE", f.where)
 			}
 		}
 		return out
 	}
 	for _, m := range f.mapping(n, f.where+"env.").members() {
-		if m.key == "" || strings.ContainsAny(m.key, "=\x00") {
-			f.add(m.line, "%senv: %q is no name of a variable", f.where, m.key)
+		if m.Key == "" || strings.ContainsAny(m.Key, "=\x00") {
+			f.add(m.Line, "%senv: %q is no name of a variable", f.where, m.Key)
 			continue
 		}
-		if m.value.kind == aNull {
-			f.add(m.line, `%senv.%s has no value (write "" for an empty one)`, f.where, m.key)
+		if m.Value.Kind == notation.Null {
+			f.add(m.Line, `%senv.%s has no value (write "" for an empty one)`, f.where, m.Key)
 			continue
 		}
-		out = append(out, m.key+"="+f.scalar(m.value, f.where+"env."+m.key))
+		out = append(out, m.Key+"="+f.scalar(m.Value, f.where+"env."+m.Key))
 	}
 	return out
 }
 
-func (f *fields) members() []member {
+func (f *fields) members() []notation.Member {
 	if f.node == nil {
 		return nil
 	}
-	return f.node.members
+	return f.node.Members
 }
 
 func (f *fields) headers() map[string]string {
 	_, n := f.take("headers", "http_headers")
 	var out map[string]string
 	for _, m := range f.mapping(n, f.where+"headers.").members() {
-		value := f.scalar(m.value, f.where+"headers."+m.key)
-		if !isHeaderName(m.key) {
-			f.add(m.line, "%sheaders: %q is no name of a header", f.where, m.key)
+		value := f.scalar(m.Value, f.where+"headers."+m.Key)
+		if !isHeaderName(m.Key) {
+			f.add(m.Line, "%sheaders: %q is no name of a header", f.where, m.Key)
 			continue
 		}
 		if strings.ContainsAny(value, "\r\n\x00") {
-			f.add(m.line, "%sheaders.%s holds a line break", f.where, m.key)
+			f.add(m.Line, "%sheaders.%s holds a line break", f.where, m.Key)
 			continue
 		}
 		if out == nil {
 			out = map[string]string{}
 		}
-		out[m.key] = value
+		out[m.Key] = value
 	}
 	return out
 }
@@ -134,8 +154,8 @@ func (f *fields) transport() string {
 	}
 	text := f.scalar(n, f.where+key)
 	t, known := transports[text]
-	if !known && n.kind != aMapping && n.kind != aList && !f.lost {
-		f.near(n.line, text, []string{"stdio", "http", "sse"}, "%s%s must be one of stdio, http, sse, not %s", f.where, key, shown(n))
+	if !known && n.Kind != notation.Mapping && n.Kind != notation.List && !f.lost {
+		f.near(n.Line, text, []string{"stdio", "http", "sse"}, "%s%s must be one of stdio, http, sse, not %s", f.where, key, shown(n))
 	}
 	return t
 }
@@ -156,7 +176,7 @@ func (f *fields) serverTools() Tools {
 func (f *fields) way(s *Server) {
 	given := 0
 	for _, key := range []string{"command", "url", "serverUrl", "httpUrl", "builtin"} {
-		if n := f.node.get(key); n != nil && n.kind != aNull {
+		if n := f.node.Get(key); n != nil && n.Kind != notation.Null {
 			given++
 		}
 	}
@@ -189,8 +209,8 @@ func (f *fields) way(s *Server) {
 // reported.
 func (f *fields) blank(keys ...string) {
 	for _, key := range keys {
-		if n := f.node.get(key); n != nil && n.kind == aText {
-			f.add(n.line, "%s%s is empty", f.where, key)
+		if n := f.node.Get(key); n != nil && n.Kind == notation.Text {
+			f.add(n.Line, "%s%s is empty", f.where, key)
 		}
 	}
 }
@@ -198,8 +218,8 @@ func (f *fields) blank(keys ...string) {
 // unused names keys that mean nothing for the way this server is reached.
 func (f *fields) unused(keys ...string) {
 	for _, key := range keys {
-		if n := f.node.get(key); n != nil && !asksNothing(n) && n.kind != aNull {
-			f.ignore(n.line, f.where+key, "it has no use here")
+		if n := f.node.Get(key); n != nil && !n.AsksNothing() && n.Kind != notation.Null {
+			f.ignore(n.Line, f.where+key, "it has no use here")
 		}
 	}
 }

@@ -2,11 +2,12 @@ package config
 
 import (
 	"fmt"
-	"net/url"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/proxy-dispatch/proxy-dispatch/cmd/internal/config/minia"
+	"github.com/proxy-dispatch/proxy-dispatch/cmd/internal/config/notation"
 )
 
 // wordNames are mini-a's words. usetools is what mini-a needs beside them; it changes nothing here.
@@ -49,7 +50,9 @@ func FromWords(words []string, env func(string) (string, bool)) (*Config, error)
 		}
 	}
 	if utils {
-		d.out.Servers = append(d.out.Servers, d.words("utils", &node{kind: aMapping, members: []member{{key: "builtin", value: &node{kind: aText, text: "utils"}}}}))
+		entry := &notation.Node{Kind: notation.Mapping}
+		entry.Put("builtin", notation.NewText("utils"))
+		d.out.Servers = append(d.out.Servers, d.words("utils", entry))
 		d.out.AllowedRoots = []string{d.absolute(".")}
 	}
 	for i := range d.out.Servers {
@@ -99,184 +102,43 @@ func (d *decoder) boolWord(value string) bool {
 }
 
 func (d *decoder) globWord(value string) []string {
-	list := &node{kind: aList}
+	list, patterns := &notation.Node{Kind: notation.List}, &notation.Node{Kind: notation.Mapping}
 	for g := range strings.SplitSeq(value, ",") {
 		if g = strings.TrimSpace(g); g != "" {
-			list.items = append(list.items, &node{kind: aText, text: g})
+			list.Items = append(list.Items, notation.NewText(g))
 		}
 	}
-	return d.mapping(&node{kind: aMapping, members: []member{{key: "patterns", value: list}}}, "").globs("patterns")
+	patterns.Put("patterns", list)
+	return d.mapping(patterns, "").globs("patterns")
 }
 
-// mcpWord reads one server or a list of servers, in JSON or SLON.
+// mcpWord reads one server or a list of servers.
 func (d *decoder) mcpWord(value string) {
-	n := d.parseWord(value)
-	if n == nil {
-		return
-	}
-	entries := n.items
-	if n.kind != aList {
-		entries = []*node{n}
-	}
-	for i, entry := range entries {
-		if entry.kind != aMapping {
-			d.add(0, "entry %d must be a mapping like (cmd: '…'), not %s", i+1, entry.kind)
-			continue
+	entries, faults := minia.Servers(value)
+	d.faults(faults)
+	for _, e := range entries {
+		d.faults(e.Faults)
+		for _, key := range e.Ignored {
+			d.ignore(0, key, "it has no meaning here")
 		}
-		name := d.uniqueName(entryName(entry))
-		d.out.Servers = append(d.out.Servers, d.words(name, d.entry(entry)))
+		if e.Entry != nil {
+			d.out.Servers = append(d.out.Servers, d.words(d.uniqueName(e.Name), e.Entry))
+		}
 	}
 }
 
-// parseWord tells JSON from SLON by trying: only what is no JSON is read as SLON.
-func (d *decoder) parseWord(value string) *node {
-	trial := &problems{file: d.file}
-	if n := parseJSON([]byte(value), trial); n != nil && len(trial.list) == 0 {
-		clearLines(n)
-		return n
-	}
-	if strings.HasPrefix(strings.TrimSpace(value), "{") {
-		for _, e := range trial.list {
-			e.Line = 0
+func (d *decoder) faults(faults []minia.Fault) {
+	for _, f := range faults {
+		if f.Later {
+			d.later(0, f.Msg)
+		} else {
+			d.add(0, "%s", f.Msg)
 		}
-		d.list = append(d.list, trial.list...)
-		return nil
-	}
-	n, err := parseSLON(value)
-	if err != nil {
-		d.add(0, "not valid SLON: %v", err)
-		return nil
-	}
-	return n
-}
-
-// clearLines forgets the lines of a word, which mean nothing to people.
-func clearLines(n *node) {
-	n.line = 0
-	for i := range n.members {
-		n.members[i].line = 0
-		clearLines(n.members[i].value)
-	}
-	for _, item := range n.items {
-		clearLines(item)
 	}
 }
 
-func (d *decoder) words(name string, entry *node) Server {
-	return d.server(name, "", member{key: name, value: entry})
-}
-
-// entry rewrites mini-a's spelling of a server into ours: cmd becomes command and args, auth a
-// header.
-func (d *decoder) entry(n *node) *node {
-	out := &node{kind: aMapping}
-	for _, m := range n.members {
-		switch m.key {
-		case "cmd":
-			out.members = append(out.members, d.command(m.value)...)
-		case "dir", "pwd":
-			out.members = append(out.members, member{key: "cwd", value: m.value})
-		case "auth":
-			out.members = append(out.members, d.bearer(m.value)...)
-		case "name", "id":
-		case "options", "strict", "debug", "clientInfo", "preFn", "posFn", "toolCacheTtl":
-			d.ignore(0, m.key, "it has no meaning here")
-		default:
-			out.members = append(out.members, m)
-		}
-	}
-	return out
-}
-
-func (d *decoder) command(n *node) []member {
-	if n.kind != aText {
-		d.add(0, "cmd must be text, not %s", n.kind)
-		return nil
-	}
-	words, err := splitWords(n.text)
-	if err != nil {
-		d.add(0, "cmd: %v", err)
-		return []member{{key: "command", value: n}}
-	}
-	if len(words) == 0 {
-		words = []string{""}
-	}
-	args := &node{kind: aList}
-	for _, w := range words[1:] {
-		args.items = append(args.items, &node{kind: aText, text: w})
-	}
-	out := []member{{key: "command", value: &node{kind: aText, text: words[0]}}}
-	if len(args.items) > 0 {
-		out = append(out, member{key: "args", value: args})
-	}
-	return out
-}
-
-// bearer reads auth: (type: bearer, token: …).
-func (d *decoder) bearer(n *node) []member {
-	kind, token := n.get("type"), n.get("token")
-	if kind == nil || !strings.EqualFold(kind.text, "bearer") || token == nil {
-		d.later(0, "auth other than (type: bearer, token: …)")
-		return nil
-	}
-	value := &node{kind: aText, text: "Bearer " + token.text}
-	return []member{{key: "headers", value: &node{kind: aMapping, members: []member{{key: "Authorization", value: value}}}}}
-}
-
-// runners are programs that run another one named in their arguments.
-var runners = []string{
-	"npx", "bunx", "pnpm", "yarn", "dlx", "exec", "uvx", "uv", "pipx", "run", "tool", "node", "deno", "bun", "python", "python3", "docker", "podman",
-	"ojob", "oaf", "go", "env", "sh", "bash", "java", "sudo",
-}
-
-// entryName makes a name for a server that has none: its own, the program it runs, or its host.
-func entryName(n *node) string {
-	for _, key := range []string{"name", "id"} {
-		if v := n.get(key); v != nil && v.text != "" {
-			return v.text
-		}
-	}
-	if v := n.get("url"); v != nil {
-		if u, err := url.Parse(v.text); err == nil {
-			return cleanName(u.Hostname())
-		}
-		return "mcp"
-	}
-	var words []string
-	if v := n.get("cmd"); v != nil {
-		words, _ = splitWords(v.text)
-	} else if v := n.get("command"); v != nil {
-		words = []string{v.text}
-		if args := n.get("args"); args != nil {
-			for _, a := range args.items {
-				words = append(words, a.text)
-			}
-		}
-	}
-	for _, w := range words {
-		base := path.Base(strings.ReplaceAll(w, `\`, "/"))
-		if strings.HasPrefix(w, "-") || strings.Contains(w, "=") || slices.Contains(runners, base) {
-			continue
-		}
-		if at := strings.LastIndexByte(base, '@'); at > 0 {
-			base = base[:at]
-		}
-		return cleanName(strings.TrimSuffix(base, path.Ext(base)))
-	}
-	return "mcp"
-}
-
-func cleanName(s string) string {
-	s = strings.Map(func(r rune) rune {
-		if r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r == '-' || r == '_' || r == '.' {
-			return r
-		}
-		return '-'
-	}, s)
-	if s = strings.Trim(s[:min(len(s), 64)], "-."); s == "" {
-		return "mcp"
-	}
-	return s
+func (d *decoder) words(name string, entry *notation.Node) Server {
+	return d.server(name, "", notation.Member{Key: name, Value: entry})
 }
 
 // uniqueName adds a number to a name that is taken.
@@ -307,8 +169,6 @@ func (c *Config) Merge(o *Config) error {
 	c.Tools.Deny = append(c.Tools.Deny, o.Tools.Deny...)
 	c.AllowedRoots = append(c.AllowedRoots, o.AllowedRoots...)
 	c.Ignored = append(c.Ignored, o.Ignored...)
-	for v := range o.secrets.values {
-		c.secrets.add(v)
-	}
+	c.secrets.AddAll(&o.secrets)
 	return nil
 }

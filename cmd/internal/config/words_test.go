@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/proxy-dispatch/proxy-dispatch/cmd/internal/config/secret"
 )
 
 // words reads mini-a's words and writes what comes of them.
@@ -110,67 +112,6 @@ func TestFromWords(t *testing.T) {
 	}
 }
 
-func TestSplitWords(t *testing.T) {
-	for _, tt := range []struct {
-		name, line string
-		want       []string
-		bad        bool
-	}{
-		{name: "nothing", line: "  "},
-		{name: "blanks", line: " a\tb  c ", want: []string{"a", "b", "c"}},
-		{name: "single quotes", line: `'a b\' c`, want: []string{`a b\`, "c"}},
-		{name: "double quotes", line: `"a \"b\" \x $HOME"`, want: []string{`a "b" \x $HOME`}},
-		{name: "joined parts", line: `a'b'"c"d`, want: []string{"abcd"}},
-		{name: "empty word", line: `a ''`, want: []string{"a", ""}},
-		{name: "backslash", line: `a\ b \\`, want: []string{"a b", `\`}},
-		{name: "continued line", line: "a\\\nb", want: []string{"ab"}},
-		{name: "operators mean nothing", line: "a | b > c", want: []string{"a", "|", "b", ">", "c"}},
-		{name: "open quote", line: `a "b`, bad: true},
-		{name: "open backslash", line: `a \`, bad: true},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			got, err := splitWords(tt.line)
-			if (err != nil) != tt.bad {
-				t.Fatalf("error = %v", err)
-			}
-			if diff := cmp.Diff(tt.want, got); diff != "" {
-				t.Error(diff)
-			}
-		})
-	}
-}
-
-func TestSLON(t *testing.T) {
-	for _, tt := range []struct{ name, text, want, err string }{
-		{name: "map", text: "( a : b c , d:1.5,e:true, f: null )", want: "('a': 'b c', 'd': 1.5, 'e': true, 'f': null)"},
-		{name: "bars and commas", text: "[a|b, 'c' | [1]]", want: "['a' | 'b' | 'c' | [1]]"},
-		{name: "colons in values", text: "(url: http://h:80/p, t: 1)", want: "('url': 'http://h:80/p', 't': 1)"},
-		{name: "a bar in a map's value", text: "(a: x|y)", want: "('a': 'x|y')"},
-		{name: "escapes", text: `("a": "\u00e9\t\"", 'b': 'it\'s')`, want: "('a': 'é\t\"', 'b': 'it\\'s')"},
-		{name: "trailing separator", text: "(a: 1,)", want: "('a': 1)"},
-		{name: "missing value", text: "(a:)", err: "at character 4: a value is missing"},
-		{name: "missing colon", text: "(a)", err: `at character 3: a ':' is missing after the key "a"`},
-		{name: "open map", text: "(a: 1", err: "at character 6: a ')' is missing at the end"},
-		{name: "open list", text: "[a", err: "at character 3: a ']' is missing at the end"},
-		{name: "twice", text: "(a: 1, a: 2)", err: `at character 12: duplicate key "a"`},
-		{name: "rest", text: "(a: 1) x", err: `at character 8: unexpected "x" after the value`},
-		{name: "deep", text: strings.Repeat("[", 500), err: "at character 201: nested more than 200 levels deep"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			n, err := parseSLON(tt.text)
-			if err != nil || tt.err != "" {
-				if err == nil || err.Error() != tt.err {
-					t.Fatalf("error = %v, want %s", err, tt.err)
-				}
-				return
-			}
-			if got := printSLON(n); got != tt.want {
-				t.Errorf("got %s, want %s", got, tt.want)
-			}
-		})
-	}
-}
-
 func TestMerge(t *testing.T) {
 	base, err := Parse("c.yaml", []byte("mcpServers: {a: {command: x}}\nspill: {threshold: 1}\ntools: {deny: [d]}"), environment(""))
 	if err != nil {
@@ -187,7 +128,7 @@ func TestMerge(t *testing.T) {
 	if diff := cmp.Diff(want, string(printed(t, base))); diff != "" {
 		t.Error(diff)
 	}
-	if got := base.Redactor().Redact("merged-secret"); got != hidden {
+	if got := base.Redactor().Redact("merged-secret"); got != secret.Hidden {
 		t.Errorf("merged secret shows as %q", got)
 	}
 	if err := base.Merge(extra); err == nil {

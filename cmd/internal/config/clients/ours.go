@@ -1,21 +1,25 @@
-package config
+package clients
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
+
+	"github.com/proxy-dispatch/proxy-dispatch/cmd/internal/config"
+	"github.com/proxy-dispatch/proxy-dispatch/cmd/internal/config/notation"
 )
+
+// ourBlock is the key that our own file keeps its servers under, unless it has another spelling.
+const ourBlock = "mcpServers"
 
 // addToOurs adds servers to our own YAML file and returns it with the names they got there. A server
 // that is there already is not added again; a different one of the same name gets the client's name
 // as a suffix.
 func (m Move) addToOurs(moving []entry) ([]byte, []string, error) {
-	if notationOf(m.Config, m.Ours) != inYAML {
+	if notation.Of(m.Config, m.Ours) != notation.YAML {
 		return nil, nil, fmt.Errorf("add servers to %s: only YAML files can be added to", m.Config)
 	}
 	doc, block, err := m.oursBlock()
@@ -25,44 +29,31 @@ func (m Move) addToOurs(moving []entry) ([]byte, []string, error) {
 	added := &yaml.Node{Kind: yaml.MappingNode}
 	var names []string
 	for _, e := range moving {
-		value := e.value.yaml()
+		value := e.value.YAML()
 		name, there := placeFor(block, e.name, m.Client, value)
 		names = append(names, name)
 		if there {
 			continue
 		}
-		key := yamlText(name)
-		key.HeadComment = e.comment
+		key := notation.YAMLText(name, e.comment)
 		added.Content = append(added.Content, key, value)
 		block.Content = append(block.Content, key, value)
 	}
 	if len(m.Ours) > 0 && len(added.Content) == 0 {
 		return m.Ours, names, nil
 	}
-	whole, err := dump(doc)
+	whole, err := notation.PrintYAML(doc)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, fmt.Errorf("write configuration: %w", err)
 	}
 	if text, ok := insertText(m.Ours, added); ok && sameYAML(text, whole) {
 		whole = text
 	}
 	anything := func(string) (string, bool) { return "1", true }
-	if _, err := Parse(filepath.Base(m.Config), whole, anything); err != nil {
+	if _, err := config.Parse(filepath.Base(m.Config), whole, anything); err != nil {
 		return nil, nil, fmt.Errorf("servers of %s do not fit our configuration: %w", m.Path, err)
 	}
 	return whole, names, nil
-}
-
-func dump(n *yaml.Node) ([]byte, error) {
-	var out bytes.Buffer
-	d, err := yaml.NewDumper(&out, yaml.WithIndent(2), yaml.WithLineWidth(-1))
-	if err != nil {
-		return nil, fmt.Errorf("write configuration: %w", err)
-	}
-	if err := errors.Join(d.Dump(n), d.Close()); err != nil {
-		return nil, fmt.Errorf("write configuration: %w", err)
-	}
-	return out.Bytes(), nil
 }
 
 // insertText puts entries at the end of the server block of a file as text, so that everything else
@@ -77,7 +68,7 @@ func insertText(file []byte, added *yaml.Node) ([]byte, bool) {
 	lines := strings.SplitAfter(string(file), "\n")
 	for i := 0; i+1 < len(root.Content); i += 2 {
 		block := root.Content[i+1]
-		if !slices.Contains(serverBlocks[:2], root.Content[i].Value) {
+		if !config.IsServerBlock(root.Content[i].Value) {
 			continue
 		}
 		if block.Kind != yaml.MappingNode || block.Style&yaml.FlowStyle != 0 || len(block.Content) == 0 {
@@ -94,7 +85,7 @@ func insertText(file []byte, added *yaml.Node) ([]byte, bool) {
 		if end < 1 || !strings.HasSuffix(lines[end-1], "\n") {
 			return nil, false
 		}
-		text, err := dump(added)
+		text, err := notation.PrintYAML(added)
 		if err != nil {
 			return nil, false
 		}
@@ -109,16 +100,9 @@ func insertText(file []byte, added *yaml.Node) ([]byte, bool) {
 
 // sameYAML says whether two files mean the same to us.
 func sameYAML(a, b []byte) bool {
-	p := &problems{}
-	x, y := parseYAML(a, p), parseYAML(b, p)
-	return x != nil && y != nil && len(p.list) == 0 && x.same(y)
-}
-
-// same compares trees without their lines.
-func (n *node) same(o *node) bool {
-	return n.kind == o.kind && n.text == o.text &&
-		slices.EqualFunc(n.members, o.members, func(a, b member) bool { return a.key == b.key && a.value.same(b.value) }) &&
-		slices.EqualFunc(n.items, o.items, (*node).same)
+	x, wrong := notation.ParseYAML(a)
+	y, also := notation.ParseYAML(b)
+	return x != nil && y != nil && len(wrong)+len(also) == 0 && x.Same(y)
 }
 
 // oursBlock returns our file as a document, and the mapping in it that holds the servers.
@@ -126,8 +110,7 @@ func (m Move) oursBlock() (doc, block *yaml.Node, err error) {
 	doc = &yaml.Node{}
 	if len(bytes.TrimSpace(m.Ours)) == 0 {
 		block = &yaml.Node{Kind: yaml.MappingNode}
-		key := yamlText(serverBlocks[0])
-		key.HeadComment = "Servers behind proxy-dispatch, moved here from " + m.Path
+		key := notation.YAMLText(ourBlock, "Servers behind proxy-dispatch, moved here from "+m.Path)
 		return &yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{key, block}}, block, nil
 	}
 	if err := yaml.Load(m.Ours, doc); err != nil {
@@ -141,7 +124,7 @@ func (m Move) oursBlock() (doc, block *yaml.Node, err error) {
 		return nil, nil, fmt.Errorf("read %s: it is not a mapping", m.Config)
 	}
 	for i := 0; i+1 < len(root.Content); i += 2 {
-		if !slices.Contains(serverBlocks[:2], root.Content[i].Value) {
+		if !config.IsServerBlock(root.Content[i].Value) {
 			continue
 		}
 		block = root.Content[i+1]
@@ -152,7 +135,7 @@ func (m Move) oursBlock() (doc, block *yaml.Node, err error) {
 		return doc, block, nil
 	}
 	block = &yaml.Node{Kind: yaml.MappingNode}
-	root.Content = append(root.Content, yamlText(serverBlocks[0]), block)
+	root.Content = append(root.Content, notation.YAMLText(ourBlock, ""), block)
 	return doc, block, nil
 }
 
@@ -178,31 +161,6 @@ func placeFor(block *yaml.Node, name, client string, value *yaml.Node) (string, 
 			free = fmt.Sprintf("%s-%s-%d", name, client, n)
 		}
 	}
-}
-
-// yaml writes a tree as YAML: entries in blocks, lists of scalars in a line.
-func (n *node) yaml() *yaml.Node {
-	switch n.kind {
-	case aMapping:
-		out := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
-		for _, m := range n.members {
-			out.Content = append(out.Content, yamlText(m.key), m.value.yaml())
-		}
-		return out
-	case aList:
-		out := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq", Style: yaml.FlowStyle}
-		for _, item := range n.items {
-			out.Content = append(out.Content, item.yaml())
-		}
-		return out
-	case aBool:
-		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!bool", Value: n.text}
-	case aNumber:
-		return &yaml.Node{Kind: yaml.ScalarNode, Value: n.text}
-	case aNull:
-		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null", Value: "null"}
-	}
-	return yamlText(n.text)
 }
 
 // plainComment takes the marks of a notation off a comment.

@@ -1,4 +1,4 @@
-package config
+package notation
 
 import (
 	"errors"
@@ -7,36 +7,33 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// parseYAML reads one YAML document. Anchors, aliases and merge keys work.
-func parseYAML(data []byte, p *problems) *node {
+// ParseYAML is Parse for one YAML document. Anchors, aliases and merge keys work.
+func ParseYAML(data []byte) (*Node, []Fault) {
+	empty := []Fault{{1, "file is empty"}}
 	var doc yaml.Node
 	if err := yaml.Load(data, &doc); err != nil {
 		line, msg := yamlPosition(err)
 		if strings.Contains(msg, "no documents in stream") {
-			p.add(1, "file is empty")
-			return nil
+			return nil, empty
 		}
-		p.add(line, "not valid YAML: %s", msg)
-		return nil
+		return nil, []Fault{{line, "not valid YAML: " + msg}}
 	}
 	if doc.Kind == yaml.DocumentNode {
 		if len(doc.Content) != 1 {
-			p.add(1, "file is empty")
-			return nil
+			return nil, empty
 		}
 		doc = *doc.Content[0]
 	}
-	c := yamlConverter{problems: p, left: maxNodes}
+	c := yamlConverter{left: maxNodes}
 	n := c.node(&doc, 0)
 	if c.left < 0 {
-		p.add(0, "aliases make the file larger than %d values", maxNodes)
-		return nil
+		c.add(0, "aliases make the file larger than %d values", maxNodes)
+		return nil, c.faults
 	}
-	if n.kind == aNull {
-		p.add(1, "file is empty")
-		return nil
+	if n.Kind == Null {
+		return nil, append(c.faults, empty...)
 	}
-	return n
+	return n, c.faults
 }
 
 // yamlPosition gives the line and the words of a parser's error.
@@ -53,18 +50,18 @@ func yamlPosition(err error) (int, string) {
 }
 
 type yamlConverter struct {
-	problems *problems
-	left     int // values that may still be made; aliases multiply them
+	faults
+	left int // values that may still be made; aliases multiply them
 }
 
-func (c *yamlConverter) node(y *yaml.Node, depth int) *node {
-	n := &node{line: y.Line, kind: aNull}
+func (c *yamlConverter) node(y *yaml.Node, depth int) *Node {
+	n := &Node{Line: y.Line, Kind: Null}
 	c.left--
 	if c.left < 0 {
 		return n
 	}
-	if depth > maxDepth {
-		c.problems.add(y.Line, "nested more than %d levels deep", maxDepth)
+	if depth > MaxDepth {
+		c.add(y.Line, "%s", tooDeep)
 		c.left = 0
 		return n
 	}
@@ -74,24 +71,24 @@ func (c *yamlConverter) node(y *yaml.Node, depth int) *node {
 			return c.node(y.Alias, depth+1)
 		}
 	case yaml.SequenceNode:
-		n.kind = aList
+		n.Kind = List
 		for _, item := range y.Content {
-			n.items = append(n.items, c.node(item, depth+1))
+			n.Items = append(n.Items, c.node(item, depth+1))
 		}
 	case yaml.MappingNode:
-		n.kind = aMapping
+		n.Kind = Mapping
 		c.mapping(n, y, depth)
 	case yaml.ScalarNode:
-		n.kind, n.text = scalarKind(y), y.Value
+		n.Kind, n.Text = scalarKind(y), y.Value
 	}
 	return n
 }
 
 // mapping fills n; what a merge key brings in stands after the mapping's own keys and never
 // overrides them.
-func (c *yamlConverter) mapping(n *node, y *yaml.Node, depth int) {
+func (c *yamlConverter) mapping(n *Node, y *yaml.Node, depth int) {
 	seen := make(map[string]int, len(y.Content)/2)
-	var merged []*node
+	var merged []*Node
 	for i := 0; i+1 < len(y.Content); i += 2 {
 		key := y.Content[i]
 		value := c.node(y.Content[i+1], depth+1)
@@ -99,38 +96,38 @@ func (c *yamlConverter) mapping(n *node, y *yaml.Node, depth int) {
 			key = key.Alias
 		}
 		if key.Kind != yaml.ScalarNode {
-			c.problems.add(key.Line, "a key must be text")
+			c.add(key.Line, "a key must be text")
 			continue
 		}
 		if key.ShortTag() == "!!merge" {
 			merged = append(merged, value)
 			continue
 		}
-		n.insert(member{key.Value, key.Line, value}, seen, c.problems)
+		n.insert(Member{key.Value, key.Line, value}, seen, &c.faults)
 	}
 	for len(merged) > 0 {
 		from := merged[0]
 		merged = merged[1:]
-		if from.kind == aList {
-			merged = append(from.items[:len(from.items):len(from.items)], merged...)
+		if from.Kind == List {
+			merged = append(from.Items[:len(from.Items):len(from.Items)], merged...)
 			continue
 		}
-		for _, m := range from.members {
-			if _, own := seen[m.key]; !own {
-				n.insert(m, seen, c.problems)
+		for _, m := range from.Members {
+			if _, own := seen[m.Key]; !own {
+				n.insert(m, seen, &c.faults)
 			}
 		}
 	}
 }
 
-func scalarKind(y *yaml.Node) kind {
+func scalarKind(y *yaml.Node) Kind {
 	switch y.ShortTag() {
 	case "!!null":
-		return aNull
+		return Null
 	case "!!bool":
-		return aBool
+		return Bool
 	case "!!int", "!!float":
-		return aNumber
+		return Number
 	}
-	return aText
+	return Text
 }

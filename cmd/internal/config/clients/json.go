@@ -1,4 +1,4 @@
-package config
+package clients
 
 import (
 	"bytes"
@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/tailscale/hujson"
+
+	"github.com/proxy-dispatch/proxy-dispatch/cmd/internal/config/notation"
 )
 
 // jsonClient is a client's file in JSON, with or without comments.
@@ -17,36 +19,34 @@ type jsonClient struct {
 	root hujson.Value
 }
 
-func (j *jsonClient) read(p *problems) []entry {
+func (j *jsonClient) read() ([]entry, []notation.Fault) {
 	data := bytes.TrimPrefix(j.move.File, []byte("\xef\xbb\xbf"))
 	if len(bytes.TrimSpace(data)) == 0 {
 		data = []byte("{}\n")
 	}
-	n := parseJSON(data, p)
-	if n == nil || len(p.list) > 0 {
-		return nil
+	n, faults := notation.ParseJSON(data)
+	if n == nil || len(faults) > 0 {
+		return nil, faults
 	}
 	root, err := hujson.Parse(data)
 	if err != nil {
-		p.add(0, "not valid JSON: %v", err)
-		return nil
+		return nil, []notation.Fault{{Msg: fmt.Sprintf("not valid JSON: %v", err)}}
 	}
 	j.root = root
-	block := n.get(j.block)
-	if n.kind != aMapping || block != nil && block.kind != aMapping {
-		p.add(n.line, "%s must be a mapping of names to servers", j.block)
-		return nil
+	block := n.Get(j.block)
+	if n.Kind != notation.Mapping || block != nil && block.Kind != notation.Mapping {
+		return nil, []notation.Fault{{Line: n.Line, Msg: j.block + " must be a mapping of names to servers"}}
 	}
 	if block == nil {
-		return nil
+		return nil, nil
 	}
 	var out []entry
 	object := j.root.Find("/" + j.block).Value.(*hujson.Object)
-	for i, m := range block.members {
+	for i, m := range block.Members {
 		comment := plainComment(string(object.Members[i].Name.BeforeExtra), "/*", "*/", "//", "*")
-		out = append(out, entry{m.key, comment, m.value})
+		out = append(out, entry{m.Key, comment, m.Value})
 	}
-	return out
+	return out, nil
 }
 
 func (j *jsonClient) without(moving []entry) ([]byte, error) {

@@ -1,28 +1,32 @@
-package config
+// Package variable replaces ${VAR} in texts.
+package variable
 
 import (
 	"regexp"
 	"strings"
 )
 
+// maxNesting bounds defaults that hold variables with defaults.
+const maxNesting = 200
+
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// expansion is what became of one text.
-type expansion struct {
-	text    string
-	values  []string // what variables and their defaults stood for
-	missing []string // variables that are not set and have no default
+// Expansion is what became of one text.
+type Expansion struct {
+	Text    string
+	Values  []string // what variables and their defaults stood for
+	Missing []string // variables that are not set and have no default
 }
 
-// expand replaces ${VAR}, ${VAR:-default} and ${env:VAR}. A default may hold variables itself and
+// Expand replaces ${VAR}, ${VAR:-default} and ${env:VAR}. A default may hold variables itself and
 // also stands in for an empty variable. Other uses of $ stay as they are.
-func expand(text string, env Env) expansion {
-	var e expansion
-	e.text = e.replace(text, env, 0)
+func Expand(text string, env func(string) (string, bool)) Expansion {
+	var e Expansion
+	e.Text = e.replace(text, env, 0)
 	return e
 }
 
-func (e *expansion) replace(text string, env Env, depth int) string {
+func (e *Expansion) replace(text string, env func(string) (string, bool), depth int) string {
 	var b strings.Builder
 	for {
 		i := strings.Index(text, "${")
@@ -52,13 +56,13 @@ func (e *expansion) replace(text string, env Env, depth int) string {
 }
 
 // variable gives what stands between the braces its value; false if it is no variable of ours.
-func (e *expansion) variable(inner string, env Env, depth int) (string, bool) {
+func (e *Expansion) variable(inner string, env func(string) (string, bool), depth int) (string, bool) {
 	name, fallback, hasDefault := strings.Cut(strings.TrimPrefix(inner, "env:"), ":-")
 	if strings.HasPrefix(inner, "input:") {
-		e.missing = append(e.missing, inner)
+		e.Missing = append(e.Missing, inner)
 		return "", true
 	}
-	if !variableName.MatchString(name) || depth > maxDepth {
+	if !variableName.MatchString(name) || depth > maxNesting {
 		return "", false
 	}
 	value, set := env(name)
@@ -66,10 +70,10 @@ func (e *expansion) variable(inner string, env Env, depth int) (string, bool) {
 	case hasDefault && value == "":
 		value = e.replace(fallback, env, depth+1)
 	case !set:
-		e.missing = append(e.missing, name)
+		e.Missing = append(e.Missing, name)
 	}
 	if value != "" {
-		e.values = append(e.values, value)
+		e.Values = append(e.Values, value)
 	}
 	return value, true
 }
@@ -92,7 +96,7 @@ func closingBrace(text string) int {
 	return -1
 }
 
-// unexpanded writes text so that expand gives it back unchanged.
-func unexpanded(text string) string {
+// Escape writes text so that Expand gives it back unchanged.
+func Escape(text string) string {
 	return strings.ReplaceAll(text, "${", "$${")
 }

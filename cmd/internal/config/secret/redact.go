@@ -1,4 +1,4 @@
-package config
+package secret
 
 import (
 	"encoding/base64"
@@ -27,29 +27,6 @@ var plainWords = map[string]bool{
 // nothing.
 type Redactor struct {
 	all, stderr matcher
-}
-
-// Redactor returns the redactor of every secret of the configuration.
-func (c *Config) Redactor() *Redactor {
-	values := make([]string, 0, len(c.secrets.values))
-	for v := range c.secrets.values {
-		values = append(values, v)
-	}
-	return NewRedactor(values...)
-}
-
-// RedactorOf returns the redactor of a file that may be faulty: it knows every secret that could be
-// found in it all the same.
-func RedactorOf(path string, data []byte, env func(string) (string, bool)) *Redactor {
-	p := &problems{file: path}
-	root := parse(path, data, p)
-	if root == nil {
-		return NewRedactor()
-	}
-	d := newDecoder(path, env, p)
-	d.whose(path, root)
-	d.root(root)
-	return d.out.Redactor()
 }
 
 // NewRedactor returns a redactor of the given values and of their URL-encoded, JSON-escaped and

@@ -1,4 +1,4 @@
-package config
+package notation
 
 import (
 	"bytes"
@@ -9,59 +9,57 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// parseJSON reads JSON with comments and trailing commas.
-func parseJSON(data []byte, p *problems) *node {
+// ParseJSON is Parse for JSON with comments and trailing commas.
+func ParseJSON(data []byte) (*Node, []Fault) {
 	if deep(data) {
-		p.add(1, "nested more than %d levels deep", maxDepth)
-		return nil
+		return nil, []Fault{{1, tooDeep}}
 	}
 	v, err := hujson.Parse(data)
 	if err != nil {
 		line, msg := jsonPosition(err.Error())
-		p.add(line, "not valid JSON: %s", msg)
-		return nil
+		return nil, []Fault{{line, "not valid JSON: " + msg}}
 	}
-	c := jsonConverter{lines: lineStarts(data), problems: p}
-	return c.node(&v)
+	c := jsonConverter{lines: lineStarts(data)}
+	return c.node(&v), c.faults
 }
 
 type jsonConverter struct {
-	lines    []int
-	problems *problems
+	faults
+	lines []int
 }
 
-func (c *jsonConverter) node(v *hujson.Value) *node {
-	n := &node{line: c.line(v.StartOffset)}
+func (c *jsonConverter) node(v *hujson.Value) *Node {
+	n := &Node{Line: c.line(v.StartOffset)}
 	switch t := v.Value.(type) {
 	case *hujson.Object:
-		n.kind = aMapping
+		n.Kind = Mapping
 		seen := make(map[string]int, len(t.Members))
 		for i := range t.Members {
 			m := &t.Members[i]
 			key, _ := m.Name.Value.(hujson.Literal)
-			n.insert(member{key.String(), c.line(m.Name.StartOffset), c.node(&m.Value)}, seen, c.problems)
+			n.insert(Member{key.String(), c.line(m.Name.StartOffset), c.node(&m.Value)}, seen, &c.faults)
 		}
 	case *hujson.Array:
-		n.kind = aList
+		n.Kind = List
 		for i := range t.Elements {
-			n.items = append(n.items, c.node(&t.Elements[i]))
+			n.Items = append(n.Items, c.node(&t.Elements[i]))
 		}
 	case hujson.Literal:
-		n.kind, n.text = literalKind(t), t.String()
+		n.Kind, n.Text = literalKind(t), t.String()
 	}
 	return n
 }
 
-func literalKind(l hujson.Literal) kind {
+func literalKind(l hujson.Literal) Kind {
 	switch l.Kind() {
 	case '"':
-		return aText
+		return Text
 	case 't', 'f':
-		return aBool
+		return Bool
 	case 'n':
-		return aNull
+		return Null
 	}
-	return aNumber
+	return Number
 }
 
 // line returns the 1-based line of a byte offset.
@@ -102,7 +100,7 @@ func deep(data []byte) bool {
 		case '/':
 			i = skipComment(data, i)
 		case '{', '[':
-			if depth++; depth > maxDepth {
+			if depth++; depth > MaxDepth {
 				return true
 			}
 		case '}', ']':

@@ -1,10 +1,12 @@
-package config
+package minia
 
 import (
 	"fmt"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/proxy-dispatch/proxy-dispatch/cmd/internal/config/notation"
 )
 
 // SLON is the one-line notation mini-a takes on its command line: maps in parentheses with `key: value`
@@ -19,7 +21,7 @@ type slonParser struct {
 }
 
 // parseSLON reads one SLON value; JSON-style braces are not part of it.
-func parseSLON(text string) (*node, error) {
+func parseSLON(text string) (*notation.Node, error) {
 	p := &slonParser{text: text}
 	n, err := p.value(",|)]")
 	if err != nil {
@@ -56,9 +58,9 @@ func (p *slonParser) peek() byte {
 	return p.text[p.at]
 }
 
-func (p *slonParser) value(stop string) (*node, error) {
-	if p.depth++; p.depth > maxDepth {
-		return nil, p.errorf("nested more than %d levels deep", maxDepth)
+func (p *slonParser) value(stop string) (*notation.Node, error) {
+	if p.depth++; p.depth > notation.MaxDepth {
+		return nil, p.errorf("nested more than %d levels deep", notation.MaxDepth)
 	}
 	defer func() { p.depth-- }()
 	switch p.peek() {
@@ -68,17 +70,17 @@ func (p *slonParser) value(stop string) (*node, error) {
 		return p.list()
 	case '"', '\'':
 		text, err := p.quoted()
-		return &node{kind: aText, text: text}, err
+		return &notation.Node{Kind: notation.Text, Text: text}, err
 	}
 	text := p.bare(stop)
 	if text == "" {
 		return nil, p.errorf("a value is missing")
 	}
-	return &node{kind: bareKind(text), text: text}, nil
+	return &notation.Node{Kind: bareKind(text), Text: text}, nil
 }
 
-func (p *slonParser) mapping() (*node, error) {
-	n := &node{kind: aMapping}
+func (p *slonParser) mapping() (*notation.Node, error) {
+	n := &notation.Node{Kind: notation.Mapping}
 	p.at++
 	for p.peek() != ')' {
 		key, err := p.key()
@@ -93,10 +95,10 @@ func (p *slonParser) mapping() (*node, error) {
 		if err != nil {
 			return nil, err
 		}
-		if n.get(key) != nil {
+		if n.Get(key) != nil {
 			return nil, p.errorf("duplicate key %q", key)
 		}
-		n.members = append(n.members, member{key, 0, value})
+		n.Put(key, value)
 		if err := p.separator(",", ')'); err != nil {
 			return nil, err
 		}
@@ -105,15 +107,15 @@ func (p *slonParser) mapping() (*node, error) {
 	return n, nil
 }
 
-func (p *slonParser) list() (*node, error) {
-	n := &node{kind: aList}
+func (p *slonParser) list() (*notation.Node, error) {
+	n := &notation.Node{Kind: notation.List}
 	p.at++
 	for p.peek() != ']' {
 		value, err := p.value(",|]")
 		if err != nil {
 			return nil, err
 		}
-		n.items = append(n.items, value)
+		n.Items = append(n.Items, value)
 		if err := p.separator(",|", ']'); err != nil {
 			return nil, err
 		}
@@ -214,15 +216,15 @@ func (p *slonParser) escape(b *strings.Builder) error {
 	return nil
 }
 
-func bareKind(text string) kind {
+func bareKind(text string) notation.Kind {
 	switch text {
 	case "true", "false":
-		return aBool
+		return notation.Bool
 	case "null":
-		return aNull
+		return notation.Null
 	}
 	if _, err := strconv.ParseFloat(text, 64); err == nil {
-		return aNumber
+		return notation.Number
 	}
-	return aText
+	return notation.Text
 }

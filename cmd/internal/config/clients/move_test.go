@@ -1,7 +1,8 @@
-package config
+package clients
 
 import (
 	"errors"
+	"flag"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,7 +10,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
+
+	"github.com/proxy-dispatch/proxy-dispatch/cmd/internal/config/notation"
 )
+
+var update = flag.Bool("update", false, "rewrite the expected parts of testdata")
 
 // TestMove runs every archive of testdata/init: the client's file, optionally ours, and what both
 // become. The archive's name is the client's, up to the first underscore.
@@ -54,6 +59,16 @@ func TestMove(t *testing.T) {
 	}
 }
 
+func set(files []txtar.File, name, data string) []txtar.File {
+	for i := range files {
+		if files[i].Name == name {
+			files[i].Data = []byte(data)
+			return files
+		}
+	}
+	return append(files, txtar.File{Name: name, Data: []byte(data)})
+}
+
 // moved runs a move, and once more over its outcome, which must change nothing.
 func moved(t *testing.T, m Move) map[string]string {
 	t.Helper()
@@ -84,7 +99,7 @@ func TestMoveErrors(t *testing.T) {
 		want string
 		is   error
 	}{
-		{"an unknown client", Move{Client: "cursr"}, `unknown client "cursr"; did you mean "cursor"?`, ErrUnknownClient},
+		{"an unknown client", Move{Client: "cursr"}, `unknown client "cursr"; did you mean "cursor"?`, ErrUnknown},
 		{"a broken file", Move{Client: "cursor", Path: "mcp.json", File: []byte("{")}, "mcp.json:1: not valid JSON: parsing value: unexpected EOF (column 2)", nil},
 		{"an entry of ours for another file", Move{Client: "cursor", Path: "mcp.json", File: []byte(`{"mcpServers":{"proxy-dispatch":{"command":"x"}}}`), Config: "c.yaml"},
 			"move servers of mcp.json: there is already an entry proxy-dispatch with another configuration", ErrTaken},
@@ -115,16 +130,23 @@ func TestClientFiles(t *testing.T) {
 	}{
 		{"project before user", "claude-code", "linux", "", []string{"/p/.mcp.json", "/home/me/.claude.json"}},
 		{"linux", "claude-desktop", "linux", "", []string{"/home/me/.config/Claude/claude_desktop_config.json"}},
-		{"xdg", "vscode", "linux", "XDG_CONFIG_HOME=/xdg\n", []string{"/p/.vscode/mcp.json", "/xdg/Code/User/mcp.json"}},
+		{"xdg", "vscode", "linux", "XDG_CONFIG_HOME=/xdg", []string{"/p/.vscode/mcp.json", "/xdg/Code/User/mcp.json"}},
 		{"darwin", "claude-desktop", "darwin", "", []string{"/home/me/Library/Application Support/Claude/claude_desktop_config.json"}},
-		{"windows", "claude-desktop", "windows", "APPDATA=/app\n", []string{"/app/Claude/claude_desktop_config.json"}},
+		{"windows", "claude-desktop", "windows", "APPDATA=/app", []string{"/app/Claude/claude_desktop_config.json"}},
 		{"cursor", "cursor", "linux", "", []string{"/p/.cursor/mcp.json", "/home/me/.cursor/mcp.json"}},
 		{"codex", "codex", "linux", "", []string{"/home/me/.codex/config.toml"}},
-		{"codex elsewhere", "codex", "linux", "CODEX_HOME=/cx\n", []string{"/cx/config.toml"}},
+		{"codex elsewhere", "codex", "linux", "CODEX_HOME=/cx", []string{"/cx/config.toml"}},
 		{"unknown", "emacs", "linux", "", nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, ClientFiles(tt.client, tt.goos, "/p", environment(tt.env))); diff != "" {
+			variable, value, _ := strings.Cut(tt.env, "=")
+			environment := func(name string) (string, bool) {
+				if name == "HOME" {
+					return "/home/me", true
+				}
+				return value, name == variable
+			}
+			if diff := cmp.Diff(tt.want, Files(tt.client, tt.goos, "/p", environment)); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -154,9 +176,8 @@ func FuzzMove(f *testing.F) {
 		if err != nil {
 			return
 		}
-		p := &problems{file: m.Path}
-		if parse(m.Path, out.File, p) == nil || p.err() != nil {
-			t.Fatalf("the client's new file does not parse: %v\n%s", p.err(), out.File)
+		if n, faults := notation.Parse(m.Path, out.File); n == nil || len(faults) > 0 {
+			t.Fatalf("the client's new file does not parse: %v\n%s", faults, out.File)
 		}
 		m.File, m.Ours = out.File, out.Ours
 		if again, err := m.Run(); err != nil || len(again.Now) > 0 {

@@ -1,15 +1,14 @@
-package config
+// Package secret finds what is secret in texts, command lines and URLs, and hides it.
+package secret
 
 import (
-	"encoding/base64"
-	"net/url"
 	"regexp"
 	"slices"
 	"strings"
 )
 
-// hidden is what stands in the place of a secret.
-const hidden = "***"
+// Hidden is what stands in the place of a secret.
+const Hidden = "***"
 
 // span is a part of a text that is secret.
 type span struct{ from, to int }
@@ -136,7 +135,7 @@ func mask(text string, spans []span) string {
 			continue
 		}
 		if s.from >= at {
-			b.WriteString(text[at:s.from] + hidden)
+			b.WriteString(text[at:s.from] + Hidden)
 		}
 		at = s.to
 	}
@@ -144,73 +143,14 @@ func mask(text string, spans []span) string {
 	return b.String()
 }
 
-// secrets gathers the values that must not be seen.
-type secrets struct{ values map[string]bool }
+// HideText returns text with its secret parts as ***.
+func HideText(text string) string { return mask(text, textSpans(text)) }
 
-func newSecrets() *secrets { return &secrets{values: map[string]bool{}} }
-
-// add takes a value and the parts of it that are secrets of their own: its lines, what it holds of
-// URLs and named values, the credentials after an authentication scheme.
-func (s *secrets) add(value string) {
-	value = strings.TrimSpace(value)
-	if value == "" || s.values[value] {
-		return
+// HideArguments returns the arguments of a command line with their secret parts as ***.
+func HideArguments(args []string) []string {
+	out := make([]string, len(args))
+	for i, spans := range argumentSpans(args) {
+		out[i] = mask(args[i], spans)
 	}
-	s.values[value] = true
-	if strings.Contains(value, "\n") {
-		for line := range strings.Lines(value) {
-			s.add(line)
-		}
-	}
-	for _, sp := range textSpans(value) {
-		s.addPart(value[sp.from:sp.to])
-	}
-	if scheme := authScheme.FindString(value); scheme != "" {
-		s.addCredentials(value[len(scheme):])
-	}
-}
-
-// addPart takes a value as it stands in a text, where it may be URL-encoded.
-func (s *secrets) addPart(part string) {
-	s.add(part)
-	for _, decode := range []func(string) (string, error){url.QueryUnescape, url.PathUnescape} {
-		if plain, err := decode(part); err == nil {
-			s.add(plain)
-		}
-	}
-}
-
-// addCredentials takes what follows an authentication scheme; of Basic also what it encodes.
-func (s *secrets) addCredentials(encoded string) {
-	s.add(encoded)
-	plain, err := base64.StdEncoding.DecodeString(encoded)
-	if err != nil {
-		return
-	}
-	s.add(string(plain))
-	if user, password, found := strings.Cut(string(plain), ":"); found {
-		s.add(user)
-		s.add(password)
-	}
-}
-
-// server takes every secret of a server's entry.
-func (s *secrets) server(v *Server) {
-	for _, kv := range v.Env {
-		_, value, _ := strings.Cut(kv, "=")
-		s.add(value)
-	}
-	for _, value := range v.Headers {
-		s.add(value)
-	}
-	for _, text := range []string{v.URL, v.Command} {
-		for _, sp := range textSpans(text) {
-			s.addPart(text[sp.from:sp.to])
-		}
-	}
-	for i, spans := range argumentSpans(v.Args) {
-		for _, sp := range spans {
-			s.addPart(v.Args[i][sp.from:sp.to])
-		}
-	}
+	return out
 }

@@ -1,4 +1,4 @@
-package config
+package clients
 
 import (
 	"bytes"
@@ -6,7 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pelletier/go-toml/v2/unstable"
+	"github.com/proxy-dispatch/proxy-dispatch/cmd/internal/config"
+	"github.com/proxy-dispatch/proxy-dispatch/cmd/internal/config/notation"
 )
 
 // tomlClient is a client's file in TOML. It is edited by lines, so that everything else in it stays
@@ -25,29 +26,29 @@ type tomlSection struct {
 	header     int
 }
 
-func (t *tomlClient) read(p *problems) []entry {
+func (t *tomlClient) read() ([]entry, []notation.Fault) {
 	data := bytes.TrimPrefix(t.move.File, []byte("\xef\xbb\xbf"))
-	n := parseTOML(data, p)
-	if n == nil || len(p.list) > 0 {
-		return nil
+	n, faults := notation.ParseTOML(data)
+	if n == nil || len(faults) > 0 {
+		return nil, faults
 	}
 	t.lines = strings.SplitAfter(string(data), "\n")
 	t.split(data)
-	block := n.get("mcp_servers")
+	block := n.Get("mcp_servers")
 	if block == nil {
-		return nil
+		return nil, nil
 	}
 	var out []entry
-	for _, m := range block.members {
-		i := slices.IndexFunc(t.sections, func(s tomlSection) bool { return s.server() == m.key })
-		if i < 0 || block.kind != aMapping {
-			p.add(m.line, "mcp_servers.%s is written inline: write it as a table [mcp_servers.%s] first", m.key, m.key)
+	for _, m := range block.Members {
+		i := slices.IndexFunc(t.sections, func(s tomlSection) bool { return s.server() == m.Key })
+		if i < 0 || block.Kind != notation.Mapping {
+			faults = append(faults, notation.Fault{Line: m.Line, Msg: fmt.Sprintf("mcp_servers.%s is written inline: write it as a table [mcp_servers.%[1]s] first", m.Key)})
 			continue
 		}
 		s := t.sections[i]
-		out = append(out, entry{m.key, plainComment(strings.Join(t.lines[s.start:s.header], ""), "#"), m.value})
+		out = append(out, entry{m.Key, plainComment(strings.Join(t.lines[s.start:s.header], ""), "#"), m.Value})
 	}
-	return out
+	return out, faults
 }
 
 // server returns the name of the server that a section belongs to, empty if it belongs to none.
@@ -60,19 +61,8 @@ func (s tomlSection) server() string {
 
 // split finds the sections of a valid document.
 func (t *tomlClient) split(data []byte) {
-	var parser unstable.Parser
-	parser.Reset(data)
-	c := tomlConverter{&parser}
-	for parser.NextExpression() {
-		e := parser.Expression()
-		if e.Kind != unstable.Table && e.Kind != unstable.ArrayTable {
-			continue
-		}
-		var s tomlSection
-		for _, step := range c.path(e.Key()) {
-			s.path = append(s.path, step.key)
-			s.header = step.line - 1
-		}
+	for _, table := range notation.Tables(data) {
+		s := tomlSection{path: table.Path, header: table.Line - 1}
 		for s.start = s.header; s.start > 0 && strings.HasPrefix(strings.TrimSpace(t.lines[s.start-1]), "#"); {
 			s.start--
 		}
@@ -114,9 +104,8 @@ func (t *tomlClient) without(moving []entry) ([]byte, error) {
 		out = slices.Insert(out, place, ours)
 	}
 	data := []byte(strings.Join(out, ""))
-	p := &problems{file: t.move.Path}
-	if parseTOML(data, p); len(p.list) > 0 {
-		return nil, fmt.Errorf("write %s: %w", t.move.Path, p.err())
+	if _, faults := notation.ParseTOML(data); len(faults) > 0 {
+		return nil, fmt.Errorf("write %s: %w", t.move.Path, config.ErrorsOf(t.move.Path, faults))
 	}
 	return data, nil
 }
