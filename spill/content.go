@@ -6,39 +6,41 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/proxy-dispatch/proxy-dispatch/rawjson"
 )
 
 // block is one content block of a result: what it is and where its parts lie in the raw bytes.
 type block struct {
 	Type, MimeType, Name string
-	All                  span `json:"-"` // the block
-	Text                 span `json:"-"` // the string that holds its text
-	Blob                 span `json:"-"` // the string that holds its base64
+	All                  rawjson.Span `json:"-"` // the block
+	Text                 rawjson.Span `json:"-"` // the string that holds its text
+	Blob                 rawjson.Span `json:"-"` // the string that holds its base64
 }
 
 // result is an MCP result taken apart.
 type result struct {
 	raw        []byte
 	blocks     []block
-	structured span // structuredContent; empty if absent or null
-	other      bool // neither content nor contents: not the result of a tool
+	structured rawjson.Span // structuredContent; empty if absent or null
+	other      bool         // neither content nor contents: not the result of a tool
 }
 
 // dissect takes a result apart; raw is valid JSON. The result of resources/read has its contents as blocks.
 func dissect(raw []byte) result {
 	r := result{raw: raw, other: true}
-	start := skipSpace(raw, 0)
+	start := rawjson.Space(raw, 0)
 	if raw[start] != '{' {
 		return r
 	}
-	for key, value := range members(raw, start) {
-		switch name := string(unquote(key.of(raw))); {
-		case name == "structuredContent" && raw[value.from] != 'n':
+	for key, value := range rawjson.Spans(raw, start) {
+		switch name := string(rawjson.Text(key.Of(raw))); {
+		case name == "structuredContent" && raw[value.From] != 'n':
 			r.structured = value
 			r.other = false
-		case (name == "content" || name == "contents") && raw[value.from] == '[':
+		case (name == "content" || name == "contents") && raw[value.From] == '[':
 			r.blocks = r.blocks[:0]
-			for _, b := range members(raw, value.from) {
+			for _, b := range rawjson.Spans(raw, value.From) {
 				r.blocks = append(r.blocks, dissectBlock(raw, b, name == "contents"))
 			}
 			r.other = false
@@ -47,42 +49,42 @@ func dissect(raw []byte) result {
 	return r
 }
 
-func dissectBlock(raw []byte, all span, resource bool) block {
+func dissectBlock(raw []byte, all rawjson.Span, resource bool) block {
 	b := block{All: all}
-	if raw[all.from] != '{' {
+	if raw[all.From] != '{' {
 		return b
 	}
-	inner := span{}
-	for key, value := range members(raw, all.from) {
-		isString := raw[value.from] == '"'
-		switch name := string(unquote(key.of(raw))); {
+	inner := rawjson.Span{}
+	for key, value := range rawjson.Spans(raw, all.From) {
+		isString := raw[value.From] == '"'
+		switch name := string(rawjson.Text(key.Of(raw))); {
 		case name == "type" && isString:
-			b.Type = string(unquote(value.of(raw)))
+			b.Type = string(rawjson.Text(value.Of(raw)))
 		case name == "text" && isString:
 			b.Text = value
 		case (name == "data" || name == "blob" && resource) && isString:
 			b.Blob = value
 		case name == "mimeType" && isString:
-			b.MimeType = string(unquote(value.of(raw)))
+			b.MimeType = string(rawjson.Text(value.Of(raw)))
 		case (name == "uri" || name == "name" && b.Name == "") && isString:
-			b.Name = string(unquote(value.of(raw)))
-		case name == "resource" && raw[value.from] == '{':
+			b.Name = string(rawjson.Text(value.Of(raw)))
+		case name == "resource" && raw[value.From] == '{':
 			inner = value
 		}
 	}
 	switch {
 	case resource:
 		b.Type = "resource"
-	case b.Type == "resource" && !inner.empty():
+	case b.Type == "resource" && !inner.Empty():
 		in := dissectBlock(raw, inner, true)
 		in.All = all
 		return in
 	case b.Type == "text":
-		b.Blob = span{}
+		b.Blob = rawjson.Span{}
 	case b.Type == "image" || b.Type == "audio":
-		b.Text = span{}
+		b.Text = rawjson.Span{}
 	default:
-		b.Text, b.Blob = span{}, span{} // of an unknown block nothing is known but its JSON
+		b.Text, b.Blob = rawjson.Span{}, rawjson.Span{} // of an unknown block nothing is known but its JSON
 	}
 	return b
 }
@@ -93,9 +95,9 @@ type payload struct {
 	json     bool
 	binary   bool
 	mimeType string
-	block    int  // number of the block it is from; 0 = structuredContent, or several
-	form     form // how it stands in the raw result,
-	coded    span // and where
+	block    int          // number of the block it is from; 0 = structuredContent, or several
+	form     form         // how it stands in the raw result,
+	coded    rawjson.Span // and where
 }
 
 // form is how a payload is coded in a raw result.
@@ -112,17 +114,17 @@ const (
 // the texts, else the only blob, else a list of the blocks without their blobs.
 func (r result) data() payload {
 	if r.other {
-		return payload{bytes: r.raw, json: true, form: asValue, coded: span{0, len(r.raw)}}
+		return payload{bytes: r.raw, json: true, form: asValue, coded: rawjson.Span{To: len(r.raw)}}
 	}
-	if !r.structured.empty() {
-		return payload{bytes: r.structured.of(r.raw), json: true, form: asValue, coded: r.structured}
+	if !r.structured.Empty() {
+		return payload{bytes: r.structured.Of(r.raw), json: true, form: asValue, coded: r.structured}
 	}
 	var texts, blobs []int
 	for i, b := range r.blocks {
-		if !b.Text.empty() {
+		if !b.Text.Empty() {
 			texts = append(texts, i)
 		}
-		if !b.Blob.empty() {
+		if !b.Blob.Empty() {
 			blobs = append(blobs, i)
 		}
 	}
@@ -135,7 +137,7 @@ func (r result) data() payload {
 		}
 	}
 	if len(texts) > 1 {
-		return payload{bytes: r.list(texts, func(b block) []byte { return b.Text.of(r.raw) }), json: true}
+		return payload{bytes: r.list(texts, func(b block) []byte { return b.Text.Of(r.raw) }), json: true}
 	}
 	all := make([]int, len(r.blocks))
 	for i := range all {
@@ -159,10 +161,10 @@ func (r result) list(which []int, element func(block) []byte) []byte {
 
 // withoutBlob is a block whose blob, kept in a file of its own, is left empty.
 func (r result) withoutBlob(b block) []byte {
-	if b.Blob.empty() {
-		return b.All.of(r.raw)
+	if b.Blob.Empty() {
+		return b.All.Of(r.raw)
 	}
-	before, after := r.raw[b.All.from:b.Blob.from+1], r.raw[b.Blob.to-1:b.All.to]
+	before, after := r.raw[b.All.From:b.Blob.From+1], r.raw[b.Blob.To-1:b.All.To]
 	return append(bytes.Clone(before), after...)
 }
 
@@ -172,21 +174,21 @@ func (r result) block(i int) payload {
 	b := r.blocks[i]
 	p := payload{mimeType: b.MimeType, block: i + 1}
 	switch {
-	case !b.Text.empty():
-		p.bytes, p.form, p.coded = unquote(b.Text.of(r.raw)), asText, b.Text
-		p.json = isJSON(p.bytes)
+	case !b.Text.Empty():
+		p.bytes, p.form, p.coded = rawjson.Text(b.Text.Of(r.raw)), asText, b.Text
+		p.json = rawjson.Valid(p.bytes)
 		return p
-	case !b.Blob.empty():
-		if blob, err := decodeBlob(b.Blob.of(r.raw)); err == nil {
+	case !b.Blob.Empty():
+		if blob, err := decodeBlob(b.Blob.Of(r.raw)); err == nil {
 			p.bytes, p.form, p.coded, p.binary = blob, asBlob, b.Blob, !isText(blob)
 			return p
 		}
 	}
-	return payload{bytes: b.All.of(r.raw), json: true, mimeType: "application/json", block: i + 1}
+	return payload{bytes: b.All.Of(r.raw), json: true, mimeType: "application/json", block: i + 1}
 }
 
 func decodeBlob(quoted []byte) ([]byte, error) {
-	coded := unquote(quoted)
+	coded := rawjson.Text(quoted)
 	blob := make([]byte, base64.StdEncoding.DecodedLen(len(coded)))
 	n, err := base64.StdEncoding.Strict().Decode(blob, coded)
 	if err != nil {

@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/tidwall/gjson"
+
+	"github.com/proxy-dispatch/proxy-dispatch/rawjson"
 )
 
 // The kinds of data.
@@ -42,7 +44,7 @@ func describe(data []byte, isJSON, binary bool, mimeType string) about {
 	case !isJSON:
 		return describeText(data)
 	}
-	i := skipSpace(data, 0)
+	i := rawjson.Space(data, 0)
 	root := newShape(data, i)
 	a := about{kind: kindText, shape: root.String(), sample: sampleOf(data, i), rows: root.max}
 	switch data[i] {
@@ -68,16 +70,16 @@ func describe(data []byte, isJSON, binary bool, mimeType string) about {
 
 // sampleOf is the first record of a list, else the beginning.
 func sampleOf(data []byte, i int) string {
-	at := span{i, len(data)}
+	at := rawjson.Span{From: i, To: len(data)}
 	if data[i] == '[' {
-		for _, first := range members(data, i) {
+		for _, first := range rawjson.Spans(data, i) {
 			at = first
 			break
 		}
 	}
-	head := at.of(data)
+	head := at.Of(data)
 	if len(head) <= 2*maxSample {
-		head = compacted(head)
+		head = rawjson.Compact(head)
 	} else {
 		var short bytes.Buffer
 		_, _ = (&stripper{w: &short}).Write(head[:min(len(head), 4*maxSample)]) // a buffer takes all

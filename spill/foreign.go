@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"sync"
 	"time"
+
+	"github.com/proxy-dispatch/proxy-dispatch/rawjson"
 )
 
 // Files under AllowedRoots are read like results, in place. Their line index is made by reading them
@@ -123,7 +125,7 @@ func (s *Shelf) readForeign(ctx context.Context, f *foreignFile, blob Blob) erro
 	if err := readAt(blob, head, 0); err != nil {
 		return err
 	}
-	f.content = content{Name: f.rel, JSON: f.size <= maxValue && isJSON(head), Binary: !isText(head), Size: f.size, MimeType: "text/plain"}
+	f.content = content{Name: f.rel, JSON: f.size <= maxValue && rawjson.Valid(head), Binary: !isText(head), Size: f.size, MimeType: "text/plain"}
 	f.info = Artifact{Handle: f.path, Path: f.path, Bytes: f.size, Created: f.changed}
 	if f.content.JSON {
 		f.content.MimeType = "application/json"

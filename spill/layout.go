@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"io"
 	"strings"
+
+	"github.com/proxy-dispatch/proxy-dispatch/rawjson"
 )
 
 // A payload is laid out so that tools that see lines see something: only white space between tokens is
@@ -18,7 +20,7 @@ const (
 // white space of its own.
 func layout(w io.Writer, b []byte) (compact bool, err error) {
 	l := &layouter{w: w, b: b}
-	start := skipSpace(b, 0)
+	start := rawjson.Space(b, 0)
 	l.top(start)
 	l.text("\n")
 	return l.kept == len(b), l.err
@@ -31,22 +33,39 @@ type layouter struct {
 	err  error
 }
 
-// top lays out the whole: a list always has a line for each element, unless it is a short one of scalars.
+// top lays out the whole. A list has a line for each element, unless it is a short one of scalars: its brackets stand on
+// the first and the last of them, so that element N is on line N.
 func (l *layouter) top(i int) {
 	if l.b[i] == '[' {
-		next := skipSpace(l.b, i+1)
+		next := rawjson.Space(l.b, i+1)
 		_, short, _ := measure(l.b, i, lineWidth)
 		if l.b[next] != ']' && (!short || hasContainer(l.b, i)) {
-			l.broken(i, 0)
+			l.list(i)
 			return
 		}
 	}
 	l.value(i, 0, lineWidth)
 }
 
+// list writes the list at i, which is not empty, without lines of its own for the brackets.
+func (l *layouter) list(i int) {
+	b := l.b
+	l.source(b[i : i+1])
+	i = rawjson.Space(b, i+1)
+	for l.err == nil {
+		i = rawjson.Space(b, l.value(i, 0, recordWidth))
+		l.source(b[i : i+1])
+		if b[i] == ']' {
+			return
+		}
+		l.text("\n")
+		i = rawjson.Space(b, i+1)
+	}
+}
+
 func hasContainer(b []byte, i int) bool {
-	for _, v := range members(b, i) {
-		if c := b[v.from]; c == '{' || c == '[' {
+	for _, v := range rawjson.Spans(b, i) {
+		if c := b[v.From]; c == '{' || c == '[' {
 			return true
 		}
 	}
@@ -57,7 +76,7 @@ func hasContainer(b []byte, i int) bool {
 // where it ends.
 func (l *layouter) value(i, depth, width int) int {
 	if c := l.b[i]; c != '{' && c != '[' {
-		end := skipValue(l.b, i)
+		end := rawjson.Skip(l.b, i)
 		l.source(l.b[i:end])
 		return end
 	}
@@ -69,7 +88,7 @@ func (l *layouter) value(i, depth, width int) int {
 		return end
 	}
 	if depth >= maxIndent {
-		end := skipValue(l.b, i)
+		end := rawjson.Skip(l.b, i)
 		l.compact(l.b[i:end])
 		return end
 	}
@@ -84,21 +103,21 @@ func (l *layouter) broken(i, depth int) int {
 	}
 	due := b[i] + 2
 	l.source(b[i : i+1])
-	i = skipSpace(b, i+1)
+	i = rawjson.Space(b, i+1)
 	for l.err == nil {
 		l.newline(depth + 1)
 		if due == '}' {
-			end := skipString(b, i)
+			end := rawjson.Skip(b, i)
 			l.source(b[i:end])
 			l.source([]byte{':'})
-			i = skipSpace(b, skipSpace(b, end)+1)
+			i = rawjson.Space(b, rawjson.Space(b, end)+1)
 		}
-		i = skipSpace(b, l.value(i, depth+1, width))
+		i = rawjson.Space(b, l.value(i, depth+1, width))
 		if b[i] == due {
 			break
 		}
 		l.source(b[i : i+1])
-		i = skipSpace(b, i+1)
+		i = rawjson.Space(b, i+1)
 	}
 	l.newline(depth)
 	l.source([]byte{due})
@@ -129,10 +148,10 @@ func (l *layouter) compact(b []byte) {
 	for i := 0; i < len(b); {
 		switch c := b[i]; {
 		case c == '"':
-			i = skipString(b, i)
-		case isSpace(c):
+			i = rawjson.Skip(b, i)
+		case rawjson.IsSpace(c):
 			l.source(b[from:i])
-			i = skipSpace(b, i)
+			i = rawjson.Space(b, i)
 			from = i
 		default:
 			i++
@@ -148,15 +167,15 @@ func measure(b []byte, i, limit int) (end int, fits, spaced bool) {
 	for i < len(b) && size <= limit {
 		switch c := b[i]; {
 		case c == '"':
-			next := skipString(b[:min(len(b), i+limit+8)], i)
-			if next >= i+limit+8 {
+			next := rawjson.Skip(b[:min(len(b), i+limit+8)], i)
+			if next < 0 {
 				return 0, false, spaced
 			}
 			size += next - i
 			i = next
 			continue
 		case c > ' ' && c < '[' || c == '\\' || c > ']' && c < '{':
-		case isSpace(c):
+		case rawjson.IsSpace(c):
 			spaced = true
 			i++
 			continue
@@ -193,7 +212,7 @@ func (s *stripper) Write(p []byte) (int, error) {
 			s.escaped = true
 		case c == '"':
 			s.inside = !s.inside
-		case !s.inside && isSpace(c):
+		case !s.inside && rawjson.IsSpace(c):
 			continue
 		}
 		s.buf = append(s.buf, c)
@@ -207,11 +226,11 @@ func (s *stripper) Write(p []byte) (int, error) {
 func sameJSON(a, b []byte) (same, compact bool) {
 	compact = true
 	for i, j := 0, 0; ; {
-		if i < len(a) && isSpace(a[i]) {
+		if i < len(a) && rawjson.IsSpace(a[i]) {
 			compact = false
-			i = skipSpace(a, i)
+			i = rawjson.Space(a, i)
 		}
-		j = skipSpace(b, j)
+		j = rawjson.Space(b, j)
 		if i == len(a) || j == len(b) {
 			return i == len(a) && j == len(b), compact
 		}
@@ -222,17 +241,10 @@ func sameJSON(a, b []byte) (same, compact bool) {
 			i, j = i+1, j+1
 			continue
 		}
-		next, other := skipString(a, i), skipString(b, j)
+		next, other := rawjson.Skip(a, i), rawjson.Skip(b, j)
 		if !bytes.Equal(a[i:next], b[j:other]) {
 			return false, compact
 		}
 		i, j = next, other
 	}
-}
-
-// compacted returns b without the white space between its tokens.
-func compacted(b []byte) []byte {
-	var out bytes.Buffer
-	_, _ = (&stripper{w: &out}).Write(b) // a buffer takes all
-	return out.Bytes()
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/tidwall/gjson"
+
+	"github.com/proxy-dispatch/proxy-dispatch/rawjson"
 )
 
 const (
@@ -40,7 +42,7 @@ func (s *Shelf) Value(ctx context.Context, a *Artifact, p Part, path string) (js
 		if len(found) > maxValue {
 			return nil, fmt.Errorf("path %.80q gives %d bytes, at most %d are handed on: %w", path, len(found), maxValue, ErrTooLarge)
 		}
-		return compacted(found), nil
+		return rawjson.Compact(found), nil
 	}
 	data, err := v.all(maxValue)
 	if err != nil {
@@ -48,7 +50,7 @@ func (s *Shelf) Value(ctx context.Context, a *Artifact, p Part, path string) (js
 	}
 	switch {
 	case v.JSON:
-		return compacted(data), nil
+		return rawjson.Compact(data), nil
 	case v.Binary:
 		out := append(make([]byte, 0, base64.StdEncoding.EncodedLen(len(data))+2), '"')
 		return append(base64.StdEncoding.AppendEncode(out, data), '"'), nil
@@ -83,7 +85,7 @@ func narrowed(v *view, path string) (*view, error) {
 		return nil, err
 	}
 	if found[0] == '"' {
-		return viewOf(unquote(found), false), nil
+		return viewOf(rawjson.Text(found), false), nil
 	}
 	var out bytes.Buffer
 	if _, err := layout(&out, found); err != nil {
@@ -110,7 +112,7 @@ func lookUpPath(v *view, path string) ([]byte, error) {
 	}
 	for _, form := range pathForms(path) {
 		r := gjson.GetBytes(data, form)
-		if r.Exists() && isJSON([]byte(r.Raw)) {
+		if r.Exists() && rawjson.Valid([]byte(r.Raw)) {
 			return bytes.TrimSpace([]byte(r.Raw)), nil
 		}
 	}
@@ -118,17 +120,17 @@ func lookUpPath(v *view, path string) ([]byte, error) {
 }
 
 func noMatch(data []byte, path string) error {
-	i := skipSpace(data, 0)
+	i := rawjson.Space(data, 0)
 	hint := ""
 	switch data[i] {
 	case '{':
 		var names []string
-		for name := range members(data, i) {
+		for name := range rawjson.Spans(data, i) {
 			if len(names) == 10 {
 				names = append(names, "…")
 				break
 			}
-			names = append(names, clip(string(unquote(name.of(data))), maxKey))
+			names = append(names, clip(string(rawjson.Text(name.Of(data))), maxKey))
 		}
 		hint = "; keys: " + strings.Join(names, ", ")
 	case '[':

@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+
+	"github.com/proxy-dispatch/proxy-dispatch/rawjson"
 )
 
 const (
@@ -18,7 +20,7 @@ const (
 // binary parts decoded, and what else is needed to rebuild it. The bytes are not changed and not held on
 // to. A result that is not JSON is kept as a text. ErrNoSpace leaves nothing behind.
 func (s *Shelf) Put(ctx context.Context, owner Owner, from Source, raw json.RawMessage) (*Artifact, error) {
-	if !isJSON(raw) {
+	if !rawjson.Valid(raw) {
 		return s.PutData(ctx, owner, from, raw)
 	}
 	r := dissect(raw)
@@ -27,9 +29,9 @@ func (s *Shelf) Put(ctx context.Context, owner Owner, from Source, raw json.RawM
 
 // PutData keeps a computed outcome, JSON or text. It has no parts; its raw form is data itself.
 func (s *Shelf) PutData(ctx context.Context, owner Owner, from Source, data []byte) (*Artifact, error) {
-	p := payload{bytes: data, json: isJSON(data)}
+	p := payload{bytes: data, json: rawjson.Valid(data)}
 	if p.json {
-		p.form, p.coded = asValue, span{0, len(data)}
+		p.form, p.coded = asValue, rawjson.Span{To: len(data)}
 	}
 	return s.keep(ctx, owner, from, result{raw: data, other: true}, p)
 }
@@ -97,7 +99,7 @@ func (d *draft) data(p payload) error {
 	if h, ok := holeFor(d.r.raw, p, Data, compact); ok {
 		d.holes = append(d.holes, h)
 	} else if d.r.other && !p.json { // a text of its own: its raw form is its content
-		d.holes = append(d.holes, hole{span{0, len(d.r.raw)}, piece{}})
+		d.holes = append(d.holes, hole{rawjson.Span{To: len(d.r.raw)}, piece{}})
 	}
 	a.MimeType, a.Bytes = c.MimeType, c.Size
 	about := describe(p.bytes, p.json, p.binary, p.mimeType)
@@ -115,17 +117,17 @@ func (d *draft) data(p payload) error {
 func (d *draft) blocks(data payload) error {
 	for i, b := range d.r.blocks {
 		n := Part(i + 1)
-		d.entry.Blocks = append(d.entry.Blocks, blockSpans{[2]int{b.All.from, b.All.to}, [2]int{b.Text.from, b.Text.to}})
-		info := PartInfo{N: i + 1, Type: b.Type, MimeType: b.MimeType, Name: clip(b.Name, 200), Bytes: int64(len(b.All.of(d.r.raw)))}
+		d.entry.Blocks = append(d.entry.Blocks, blockSpans{[2]int{b.All.From, b.All.To}, [2]int{b.Text.From, b.Text.To}})
+		info := PartInfo{N: i + 1, Type: b.Type, MimeType: b.MimeType, Name: clip(b.Name, 200), Bytes: int64(len(b.All.Of(d.r.raw)))}
 		switch {
 		case int(n) == data.block:
 			info.Bytes, info.Binary = int64(len(data.bytes)), data.binary
 			d.entry.Contents[n] = d.entry.Contents[Data]
-		case !b.Blob.empty():
+		case !b.Blob.Empty():
 			if err := d.blob(n, &info); err != nil {
 				return err
 			}
-		case !b.Text.empty():
+		case !b.Text.Empty():
 			p := d.r.block(i)
 			info.Bytes = int64(len(p.bytes))
 			d.same(n, data, p)

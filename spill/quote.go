@@ -7,53 +7,6 @@ import (
 	"unicode/utf8"
 )
 
-// unquote returns the text of a JSON string (with its quotes, valid). Half surrogates become the
-// replacement character; all other bytes stay as they are.
-func unquote(b []byte) []byte {
-	b = b[1 : len(b)-1]
-	if bytes.IndexByte(b, '\\') < 0 {
-		return b
-	}
-	out := make([]byte, 0, len(b))
-	for {
-		n := bytes.IndexByte(b, '\\')
-		if n < 0 {
-			return append(out, b...)
-		}
-		out = append(out, b[:n]...)
-		b = b[n:]
-		switch c := b[1]; c {
-		case 'u':
-			r := hex4(b[2:])
-			b = b[6:]
-			if utf16.IsSurrogate(r) {
-				second := rune(-1)
-				if len(b) >= 6 && b[0] == '\\' && b[1] == 'u' {
-					second = hex4(b[2:])
-				}
-				if r = utf16.DecodeRune(r, second); r != utf8.RuneError {
-					b = b[6:]
-				}
-			}
-			out = utf8.AppendRune(out, r)
-			continue
-		case 'b':
-			out = append(out, '\b')
-		case 'f':
-			out = append(out, '\f')
-		case 'n':
-			out = append(out, '\n')
-		case 'r':
-			out = append(out, '\r')
-		case 't':
-			out = append(out, '\t')
-		default:
-			out = append(out, c)
-		}
-		b = b[2:]
-	}
-}
-
 // style is the way in which a program escapes JSON strings. Most results come from a few libraries, so
 // that a text can be put back into its string by naming the style instead of keeping the string.
 type style string

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
+
+	"github.com/proxy-dispatch/proxy-dispatch/rawjson"
 )
 
 // A raw result is not kept beside its data: that would double or triple what the disk holds. It is kept
@@ -25,7 +27,7 @@ type piece struct {
 
 // hole is a stretch of the raw result that a piece stands for.
 type hole struct {
-	span
+	at rawjson.Span
 	piece
 }
 
@@ -61,16 +63,16 @@ func holeFor(raw []byte, p payload, from Part, compact bool) (hole, bool) {
 	if p.json && !compact {
 		return hole{}, false
 	}
-	inner := span{p.coded.from + 1, p.coded.to - 1} // without the quotes
+	inner := rawjson.Span{From: p.coded.From + 1, To: p.coded.To - 1} // without the quotes
 	switch p.form {
 	case asValue:
 		return hole{p.coded, piece{From: from, Strip: true}}, true
 	case asBlob:
 		h := hole{inner, piece{From: from, Base64: true}}
-		return h, gives(h.piece, p.bytes, inner.of(raw))
+		return h, gives(h.piece, p.bytes, inner.Of(raw))
 	case asText:
 		for _, s := range styles {
-			if gives(piece{Quote: s}, p.bytes, inner.of(raw)) {
+			if gives(piece{Quote: s}, p.bytes, inner.Of(raw)) {
 				return hole{inner, piece{From: from, Strip: p.json, Quote: s}}, true
 			}
 		}
@@ -98,15 +100,15 @@ func gives(p piece, content, want []byte) bool {
 
 // piecesOf cuts the raw result at the holes; rest is what no hole covers.
 func piecesOf(raw []byte, holes []hole) (pieces []piece, rest []byte) {
-	slices.SortFunc(holes, func(a, b hole) int { return a.from - b.from })
+	slices.SortFunc(holes, func(a, b hole) int { return a.at.From - b.at.From })
 	at := 0
 	for _, h := range holes {
-		if h.from > at {
-			pieces = append(pieces, piece{Own: int64(h.from - at)})
-			rest = append(rest, raw[at:h.from]...)
+		if h.at.From > at {
+			pieces = append(pieces, piece{Own: int64(h.at.From - at)})
+			rest = append(rest, raw[at:h.at.From]...)
 		}
 		pieces = append(pieces, h.piece)
-		at = h.to
+		at = h.at.To
 	}
 	if at < len(raw) {
 		pieces = append(pieces, piece{Own: int64(len(raw) - at)})
@@ -152,13 +154,13 @@ func (s *Shelf) rebuildPiece(ctx context.Context, e *entry, p piece, rest io.Rea
 
 // window keeps the bytes of a stretch of what is written to it.
 type window struct {
-	span
+	span rawjson.Span
 	at   int
 	kept []byte
 }
 
 func (w *window) Write(p []byte) (int, error) {
-	from, to := max(w.from-w.at, 0), min(w.to-w.at, len(p))
+	from, to := max(w.span.From-w.at, 0), min(w.span.To-w.at, len(p))
 	if from < to {
 		w.kept = append(w.kept, p[from:to]...)
 	}

@@ -10,6 +10,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/proxy-dispatch/proxy-dispatch/rawjson"
 )
 
 // forms are ways in which programs write the same value.
@@ -125,11 +127,11 @@ func checkRoundTrip(t testing.TB, s *Shelf, raw string) {
 	if err != nil {
 		t.Fatalf("Value of raw: %v", err)
 	}
-	if isJSON([]byte(raw)) && string(value) != string(compacted([]byte(raw))) {
+	if rawjson.Valid([]byte(raw)) && string(value) != string(rawjson.Compact([]byte(raw))) {
 		t.Fatalf("value of raw %s is %s", raw, value)
 	}
 	r := result{}
-	if isJSON([]byte(raw)) {
+	if rawjson.Valid([]byte(raw)) {
 		r = dissect([]byte(raw))
 	}
 	checkValue(t, s, a, Data, r.raw, r.data())
@@ -163,7 +165,7 @@ func checkValue(t testing.TB, s *Shelf, a *Artifact, p Part, raw []byte, want pa
 	}
 	switch {
 	case want.json:
-		if string(got) != string(compacted(want.bytes)) {
+		if string(got) != string(rawjson.Compact(want.bytes)) {
 			t.Fatalf("value of %s is %s, want %s", p, got, want.bytes)
 		}
 	case want.binary:
@@ -171,7 +173,7 @@ func checkValue(t testing.TB, s *Shelf, a *Artifact, p Part, raw []byte, want pa
 			t.Fatalf("value of %s is %s", p, got)
 		}
 	default:
-		if text := string(unquote(got)); text != strings.ToValidUTF8(string(want.bytes), "�") {
+		if text := string(rawjson.Text(got)); text != strings.ToValidUTF8(string(want.bytes), "�") {
 			t.Fatalf("value of %s is %q, want %q", p, text, want.bytes)
 		}
 	}
@@ -222,11 +224,11 @@ func TestLayout(t *testing.T) {
 		"scalar":       {" 1.0 ", "1.0\n"},
 		"empty list":   {"[ ]", "[]\n"},
 		"short list":   {"[1, 2]", "[1,2]\n"},
-		"records":      {`[{"a": [1, 2]},{}]`, "[\n  {\"a\":[1,2]},\n  {}\n]\n"},
+		"records":      {`[{"a": [1, 2]},{}]`, "[{\"a\":[1,2]},\n{}]\n"},
 		"short object": {`{"a": {"b": 1}}`, "{\"a\":{\"b\":1}}\n"},
 		"long object":  {`{"a":` + long + `,"b":[{"c":1},{"c":2}]}`, "{\n  \"a\":" + long + ",\n  \"b\":[{\"c\":1},{\"c\":2}]\n}\n"},
 		"wrapped list": {`{"a":[{"b":` + long + `},{"b":2}]}`, "{\n  \"a\":[\n    {\"b\":" + long + "},\n    {\"b\":2}\n  ]\n}\n"},
-		"long record":  {`[{"a":` + long + `,"b":[` + long + `]}]`, "[\n  {\"a\":" + long + ",\"b\":[" + long + "]}\n]\n"},
+		"long record":  {`[{"a":` + long + `,"b":[` + long + `]}]`, "[{\"a\":" + long + ",\"b\":[" + long + "]}]\n"},
 		"spelling":     {`["\u00e9\/", 1.10, 1E+2]`, "[\"\\u00e9\\/\",1.10,1E+2]\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -246,8 +248,8 @@ func FuzzJSON(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if got, want := isJSON(b), json.Valid(b); got != want {
-			t.Fatalf("isJSON(%q) = %v, want %v", b, got, want)
+		if got, want := rawjson.Valid(b), json.Valid(b); got != want {
+			t.Fatalf("rawjson.Valid(%q) = %v, want %v", b, got, want)
 		}
 		if !json.Valid(b) {
 			return
@@ -260,13 +262,13 @@ func FuzzJSON(f *testing.F) {
 		if err != nil || compact != (want.Len() == len(b)) {
 			t.Fatalf("layout of %q: compact %v, %v", b, compact, err)
 		}
-		if got := compacted(out.Bytes()); !bytes.Equal(got, want.Bytes()) {
+		if got := rawjson.Compact(out.Bytes()); !bytes.Equal(got, want.Bytes()) {
 			t.Fatalf("%q laid out is %q", b, out.Bytes())
 		}
 		if same, compact := sameJSON(b, out.Bytes()); !same || compact != (want.Len() == len(b)) {
 			t.Fatalf("sameJSON(%q) = %v, %v", b, same, compact)
 		}
-		if s := newShape(b, skipSpace(b, 0)).String(); len(s) > maxShape {
+		if s := newShape(b, rawjson.Space(b, 0)).String(); len(s) > maxShape {
 			t.Fatalf("shape of %d bytes", len(s))
 		}
 	})

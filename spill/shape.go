@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/proxy-dispatch/proxy-dispatch/rawjson"
 )
 
 // A shape is the schema inferred from values: what types they have, which keys, how long the lists are.
@@ -43,22 +45,22 @@ type key struct {
 func newShape(b []byte, i int) *node {
 	n := &node{}
 	left := shapeNodes
-	n.add(b, span{i, len(b)}, 0, &left)
+	n.add(b, rawjson.Span{From: i, To: len(b)}, 0, &left)
 	return n
 }
 
-func (n *node) add(b []byte, at span, depth int, left *int) {
+func (n *node) add(b []byte, at rawjson.Span, depth int, left *int) {
 	n.seen++
-	n.bytes += at.to - at.from
+	n.bytes += at.To - at.From
 	*left--
-	switch c := b[at.from]; c {
+	switch c := b[at.From]; c {
 	case '{':
 		n.objects++
 		if depth < shapeDepth && *left > 0 {
-			n.addObject(b, at.from, depth, left)
+			n.addObject(b, at.From, depth, left)
 		}
 	case '[':
-		n.addList(b, at.from, depth, left)
+		n.addList(b, at.From, depth, left)
 	case '"':
 		n.scalar1("str")
 	case 't', 'f':
@@ -66,7 +68,7 @@ func (n *node) add(b []byte, at span, depth int, left *int) {
 	case 'n':
 		n.scalar1("null")
 	default:
-		for _, d := range b[at.from:at.to] {
+		for _, d := range b[at.From:at.To] {
 			if d == '.' || d == 'e' || d == 'E' {
 				n.scalar1("num")
 				return
@@ -87,15 +89,15 @@ func (n *node) addObject(b []byte, i, depth int, left *int) {
 		n.byName = map[string]*key{}
 	}
 	count := 0
-	for name, value := range members(b, i) {
+	for name, value := range rawjson.Spans(b, i) {
 		count++
-		k := n.byName[string(name.of(b))]
+		k := n.byName[string(name.Of(b))]
 		if k == nil {
 			if len(n.keys) >= shapeKeys {
 				continue
 			}
-			quoted := string(name.of(b))
-			k = &key{name: string(unquote([]byte(quoted)))}
+			quoted := string(name.Of(b))
+			k = &key{name: string(rawjson.Text([]byte(quoted)))}
 			n.byName[quoted] = k
 			n.keys = append(n.keys, k)
 		}
@@ -107,7 +109,7 @@ func (n *node) addObject(b []byte, i, depth int, left *int) {
 
 func (n *node) addList(b []byte, i, depth int, left *int) {
 	length, stride := 0, 1
-	for _, value := range members(b, i) {
+	for _, value := range rawjson.Spans(b, i) {
 		if length%stride == 0 && depth < shapeDepth && *left > 0 {
 			if n.elem == nil {
 				n.elem = &node{}

@@ -101,13 +101,13 @@ func (a *Artifact) URI() string { return "spill://" + a.ID }
 
 // PartInfo describes one content block of a result.
 type PartInfo struct {
-	N        int    // number of the block, from 1
-	Type     string // as sent: text, image, audio, resource, resource_link, …
-	MimeType string
-	Name     string // name or URI of a resource
-	Bytes    int64  // decoded
-	Path     string // file of a part that has one, in a local store
-	Binary   bool
+	N        int    `json:"n"`    // number of the block, from 1
+	Type     string `json:"type"` // as sent: text, image, audio, resource, resource_link, …
+	MimeType string `json:"mimeType,omitempty"`
+	Name     string `json:"name,omitempty"` // name or URI of a resource
+	Bytes    int64  `json:"bytes"`          // decoded
+	Path     string `json:"path,omitempty"` // file of a part that has one, in a local store
+	Binary   bool   `json:"binary,omitempty"`
 }
 
 // Part says which content of an artifact is meant: Data, Raw, or the number of a content block.

@@ -89,8 +89,8 @@ func TestData(t *testing.T) {
 		file      string // the main file
 		ext       string
 	}{
-		{"records", `{"content":[],"structuredContent":[{"a":1},{"a":2.50}]}`, "records", "[\n  {\"a\":1},\n  {\"a\":2.50}\n]\n", ".json"},
-		{"json text", text(`[{"a": 1}, {"a": 2}]`), "records", "[\n  {\"a\":1},\n  {\"a\":2}\n]\n", ".json"},
+		{"records", `{"content":[],"structuredContent":[{"a":1},{"a":2.50}]}`, "records", "[{\"a\":1},\n{\"a\":2.50}]\n", ".json"},
+		{"json text", text(`[{"a": 1}, {"a": 2}]`), "records", "[{\"a\":1},\n{\"a\":2}]\n", ".json"},
 		{"structured wins", `{"content":[{"type":"text","text":"hello"}],"structuredContent":{"b":1}}`, "object", "{\"b\":1}\n", ".json"},
 		{"structured null", `{"content":[{"type":"text","text":"hello"}],"structuredContent":null}`, "text", "hello", ".txt"},
 		{"text", text("one\ntwo\n"), "text", "one\ntwo\n", ".txt"},
@@ -99,14 +99,14 @@ func TestData(t *testing.T) {
 		{"blob", `{"content":[{"type":"image","mimeType":"image/png","data":"` + png + `"}]}`, "blob", "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01", ".png"},
 		{"text and blob", `{"content":[{"type":"image","mimeType":"image/png","data":"` + png + `"},{"type":"text","text":"see"}]}`, "text", "see", ".txt"},
 		{"blobs", `{"content":[{"type":"image","mimeType":"image/png","data":"` + png + `"},{"type":"x","y":1}]}`, "blob", "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01", ".png"},
-		{"two blobs", `{"content":[{"type":"image","data":"` + png + `"},{"type":"audio","data":"` + png + `"}]}`, "records", "[\n  {\"type\":\"image\",\"data\":\"\"},\n  {\"type\":\"audio\",\"data\":\"\"}\n]\n", ".json"},
+		{"two blobs", `{"content":[{"type":"image","data":"` + png + `"},{"type":"audio","data":"` + png + `"}]}`, "records", "[{\"type\":\"image\",\"data\":\"\"},\n{\"type\":\"audio\",\"data\":\"\"}]\n", ".json"},
 		{"embedded text", `{"content":[{"type":"resource","resource":{"uri":"file:///a","text":"inside"}}]}`, "text", "inside", ".txt"},
 		{"embedded blob", `{"content":[{"type":"resource","resource":{"uri":"file:///a","mimeType":"application/zip","blob":"` + png + `"}}]}`, "blob", "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01", ".zip"},
 		{"resource", `{"contents":[{"uri":"file:///a","text":"inside"}]}`, "text", "inside", ".txt"},
 		{"other", `{"messages":[{"role":"user"}]}`, "object", "{\"messages\":[{\"role\":\"user\"}]}\n", ".json"},
 		{"no content", `{"content":[]}`, "list", "[]\n", ".json"},
 		{"no json", `{"content":[`, "text", `{"content":[`, ".txt"},
-		{"bad base64", `{"content":[{"type":"image","data":"***"}]}`, "records", "[\n  {\"type\":\"image\",\"data\":\"\"}\n]\n", ".json"},
+		{"bad base64", `{"content":[{"type":"image","data":"***"}]}`, "records", "[{\"type\":\"image\",\"data\":\"\"}]\n", ".json"},
 	}
 	s := newShelf(t, Options{})
 	for _, tt := range tests {
@@ -136,9 +136,9 @@ func TestRead(t *testing.T) {
 		want  string
 		check func(Answer) bool
 	}{
-		{"head", a, Query{Op: "head", Lines: 2}, "[\n  {\"id\":0,\"name\":\"user 0\",\"price\":1.10,\"big\":12345678901234567890},", func(x Answer) bool { return x.NextLine == 3 && !x.Truncated && x.TotalLines == 1002 }},
-		{"slice", a, Query{Op: "slice", FromLine: 501, ToLine: 501}, "  {\"id\":499,\"name\":\"user 499\",\"price\":1.10,\"big\":12345678901234567890},", nil},
-		{"tail", a, Query{Op: "tail", Lines: 2}, "  {\"id\":999,\"name\":\"user 999\",\"price\":1.10,\"big\":12345678901234567890}\n]", nil},
+		{"head", a, Query{Op: "head", Lines: 2}, "[{\"id\":0,\"name\":\"user 0\",\"price\":1.10,\"big\":12345678901234567890},\n{\"id\":1,\"name\":\"user 1\",\"price\":1.10,\"big\":12345678901234567890},", func(x Answer) bool { return x.NextLine == 3 && !x.Truncated && x.TotalLines == 1000 }},
+		{"slice", a, Query{Op: "slice", FromLine: 501, ToLine: 501}, "{\"id\":500,\"name\":\"user 500\",\"price\":1.10,\"big\":12345678901234567890},", nil},
+		{"tail", a, Query{Op: "tail", Lines: 2}, "{\"id\":998,\"name\":\"user 998\",\"price\":1.10,\"big\":12345678901234567890},\n{\"id\":999,\"name\":\"user 999\",\"price\":1.10,\"big\":12345678901234567890}]", nil},
 		{"path", a, Query{Op: "read", Path: "7.price"}, "1.10", nil},
 		{"pointer", a, Query{Op: "get", Path: "/7/name"}, "user 7", nil},
 		{"brackets", a, Query{Op: "get", Path: "$[7].big"}, "12345678901234567890", nil},

@@ -9,6 +9,8 @@ import (
 	"io"
 	"io/fs"
 	"strconv"
+
+	"github.com/proxy-dispatch/proxy-dispatch/rawjson"
 )
 
 // maxValue is how many bytes a value handed on whole, or a text taken apart in memory, may have.
@@ -118,17 +120,17 @@ func (d *draft) raw(e *entry) (c content, err error) {
 func (d *draft) block(e *entry, p Part) (content, error) {
 	spans := e.Blocks[p-1]
 	text := spans.Text[1] > spans.Text[0]
-	w := &window{span: span{spans.All[0], spans.All[1]}}
+	w := &window{span: rawjson.Span{From: spans.All[0], To: spans.All[1]}}
 	if text {
-		w.span = span{spans.Text[0], spans.Text[1]}
+		w.span = rawjson.Span{From: spans.Text[0], To: spans.Text[1]}
 	}
 	if err := d.shelf.rebuild(d.ctx, e, w); err != nil {
 		return content{}, err
 	}
 	data := payload{bytes: w.kept, json: true}
 	if text {
-		data.bytes = unquote(w.kept)
-		data.json = isJSON(data.bytes)
+		data.bytes = rawjson.Text(w.kept)
+		data.json = rawjson.Valid(data.bytes)
 	}
 	c, _, err := d.content(e.Artifact.ID+"-"+strconv.Itoa(int(p))+"-"+randomLetters(6)+data.extension(), data)
 	return c, err
