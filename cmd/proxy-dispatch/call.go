@@ -99,6 +99,9 @@ func (c *console) call(ctx context.Context, line *callLine) error {
 	if err != nil {
 		return err
 	}
+	if line.spill && answer.Handle != "" {
+		c.say("Read it with: proxy-dispatch read %s head", answer.Handle)
+	}
 	if answer.IsError {
 		return &exitError{code: exitFailed}
 	}

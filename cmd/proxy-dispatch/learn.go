@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"sync"
 	"time"
 
@@ -68,8 +67,8 @@ func (p *program) unreached(names []string) error {
 	snapshot := p.catalog.Snapshot()
 	var errs []error
 	for _, name := range names {
-		if s := snapshot.Server(name); s != nil && s.Err != nil {
-			errs = append(errs, fmt.Errorf("%s: %s", name, reason(name, s.Err)))
+		if why := p.reason(snapshot.Server(name)); why != "" {
+			errs = append(errs, fmt.Errorf("%s: %s", name, why))
 		}
 	}
 	if len(errs) == 0 {
@@ -78,13 +77,15 @@ func (p *program) unreached(names []string) error {
 	return &exitError{exitUnreachable, errors.Join(errs...)}
 }
 
-// reason is why a server failed, its name not said twice.
-func reason(server string, err error) string {
-	text := err.Error()
-	for _, prefix := range []string{"refresh " + server + ": ", "hello: ", "server " + server + ": "} {
-		text = strings.TrimPrefix(text, prefix)
+// reason is why the last question to a server failed; empty if it did not.
+func (p *program) reason(s *catalog.Server) string {
+	if s == nil || s.Err == nil {
+		return ""
 	}
-	return text
+	if _, why := p.fleet.State(s.Name); why != "" {
+		return p.redactor.Redact(why)
+	}
+	return p.redactor.Redact(s.Err.Error())
 }
 
 // narrate tells people, a line a server, which servers take longer than a moment to connect, and how it
@@ -127,19 +128,19 @@ type narrator struct {
 	live    int             // lines on the terminal that will be rewritten
 }
 
-// look tells what is new since the last look.
+// look tells what is new since the last look: first what has ended, which stays, then the live lines.
 func (n *narrator) look() {
 	onTerminal := n.onTerminal(n.err)
 	n.clear()
 	after := time.Since(n.started).Round(100 * time.Millisecond)
+	var live []string
 	for _, name := range n.names {
 		state, why := n.program.fleet.State(name)
 		waiting, told := n.told[name]
 		switch {
 		case state == downstream.StateStarting && onTerminal:
 			n.told[name] = true
-			n.live++
-			n.say("%s", n.paint(n.err, grey, fmt.Sprintf("connecting to %s … %v", name, after)))
+			live = append(live, fmt.Sprintf("connecting to %s … %v", name, after))
 		case state == downstream.StateStarting && !told:
 			n.told[name] = true
 			n.say("connecting to %s …", name)
@@ -151,6 +152,10 @@ func (n *narrator) look() {
 			n.say("%s %s after %v%s", name, state, after, why)
 		}
 	}
+	for _, line := range live {
+		n.say("%s", n.paint(n.err, grey, firstLine(line, 70)))
+	}
+	n.live = len(live)
 }
 
 // clear takes the live lines off the terminal.

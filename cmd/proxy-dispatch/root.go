@@ -39,7 +39,7 @@ Results go to stdout, words for people to stderr. Exit codes: 0 ok, 1 the call f
 	root.CompletionOptions.HiddenDefaultCmd = false
 	root.AddCommand(c.serveCommand(), c.serversCommand(), c.toolsCommand(), c.searchCommand(), c.schemaCommand(),
 		c.callCommand(), c.readCommand(), c.statusCommand(), c.validateCommand(), c.configCommand(), c.initCommand(),
-		c.benchCommand(), c.demoCommand(), c.versionCommand())
+		c.benchCommand(), c.evalCommand(), c.demoCommand(), c.versionCommand())
 	for _, later := range laterCommands {
 		root.AddCommand(laterCommand(later))
 	}
@@ -70,7 +70,6 @@ func (c *console) wantsJSON(cmd *cobra.Command) {
 
 // laterCommands are known and come with what they need.
 var laterCommands = []struct{ name, short string }{
-	{"eval", "Measure how well search finds tools"},
 	{"login", "Log in to a server"},
 	{"logout", "Forget the login to a server"},
 	{"server", "Manage servers"},

@@ -89,10 +89,7 @@ func (c *console) validate(ctx context.Context) error {
 	for _, s := range v.Snapshot.Servers {
 		state, _ := p.fleet.State(s.Name)
 		one := verdict{Connection: s.Name, State: string(state), Tools: len(v.Entries(s.Name, catalog.Tool)),
-			Resources: len(v.Entries(s.Name, catalog.Resource)), Prompts: len(v.Entries(s.Name, catalog.Prompt))}
-		if s.Err != nil {
-			one.Error = p.redactor.Redact(reason(s.Name, s.Err))
-		}
+			Resources: len(v.Entries(s.Name, catalog.Resource)), Prompts: len(v.Entries(s.Name, catalog.Prompt)), Error: p.reason(s)}
 		list = append(list, one)
 	}
 	for _, line := range p.cfg.Ignored {
