@@ -1,10 +1,11 @@
 package downstream
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"strconv"
+
+	"github.com/proxy-dispatch/proxy-dispatch/rawjson"
 )
 
 // message is one JSON-RPC message from a server, its parts as sent; nil is absent.
@@ -15,18 +16,18 @@ type message struct {
 // parseMessage takes one JSON object apart; false if it is none.
 func parseMessage(data []byte) (message, bool) {
 	var m message
-	ok := scanObject(data, func(part pair) {
-		switch part.name {
+	ok := rawjson.Object(data, func(key, value []byte) {
+		switch rawjson.Unquote(key) {
 		case "id":
-			m.id = present(part.value)
+			m.id = present(value)
 		case "method":
-			m.method = part.value
+			m.method = value
 		case "params":
-			m.params = part.value
+			m.params = value
 		case "result":
-			m.result = part.value
+			m.result = value
 		case "error":
-			m.err = present(part.value)
+			m.err = present(value)
 		}
 	})
 	return m, ok
@@ -75,7 +76,7 @@ func notificationLine(method string, params []byte) []byte {
 
 func finishLine(b []byte, method string, params []byte) []byte {
 	b = append(b, `,"method":`...)
-	b = append(b, quoted(method)...)
+	b = append(b, rawjson.Quote(method)...)
 	if len(params) > 0 {
 		b = append(b, `,"params":`...)
 		b = append(b, params...)
@@ -86,7 +87,7 @@ func finishLine(b []byte, method string, params []byte) []byte {
 // replyLine answers a request of a server. A proxy offers servers nothing but a sign of life: it has no roots,
 // no model and nobody to ask of its own.
 func replyLine(id, method []byte) []byte {
-	b := append([]byte(`{"jsonrpc":"2.0","id":`), oneLine(id)...)
+	b := append([]byte(`{"jsonrpc":"2.0","id":`), rawjson.Compact(id)...)
 	if string(method) == `"ping"` {
 		b = append(b, `,"result":{}}`...)
 	} else {
@@ -98,27 +99,6 @@ func replyLine(id, method []byte) []byte {
 func cancelParams(id int64, reason string) []byte {
 	b := append([]byte(`{"requestId":`), strconv.FormatInt(id, 10)...)
 	b = append(b, `,"reason":`...)
-	b = append(b, quoted(reason)...)
+	b = append(b, rawjson.Quote(reason)...)
 	return append(b, '}')
-}
-
-func quoted(text string) []byte {
-	b, err := json.Marshal(text)
-	if err != nil {
-		panic(err) // strings always marshal
-	}
-	return b
-}
-
-// oneLine removes the line breaks between the tokens of valid JSON; inside strings there are none.
-func oneLine(raw []byte) []byte {
-	if bytes.IndexByte(raw, '\n') < 0 && bytes.IndexByte(raw, '\r') < 0 {
-		return raw
-	}
-	var b bytes.Buffer
-	b.Grow(len(raw))
-	if json.Compact(&b, raw) != nil {
-		return raw
-	}
-	return b.Bytes()
 }

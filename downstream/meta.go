@@ -4,13 +4,26 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+
+	"github.com/proxy-dispatch/proxy-dispatch/rawjson"
 )
 
 var errNotObject = errors.New("params are not a JSON object")
 
+// pair is one member of a JSON object: its name, the name as written with quotes, and the value as written.
+type pair struct {
+	name       string
+	key, value []byte
+}
+
+// pairs shows the members of one JSON object; false if it is none.
+func pairs(object []byte, show func(p pair)) bool {
+	return rawjson.Object(object, func(key, value []byte) { show(pair{rawjson.Unquote(key), key, value}) })
+}
+
 // ownPair is a member that we make.
 func ownPair(name string, value []byte) pair {
-	return pair{name: name, key: quoted(name), value: value}
+	return pair{name: name, key: rawjson.Quote(name), value: value}
 }
 
 // withMeta puts meta's members and then our own into params._meta and leaves everything else as written.
@@ -19,7 +32,7 @@ func ownPair(name string, value []byte) pair {
 func withMeta(params, meta json.RawMessage, own []pair) ([]byte, error) {
 	var rest, kept []pair
 	if len(bytes.TrimSpace(params)) > 0 && string(bytes.TrimSpace(params)) != "null" {
-		ok := scanObject(params, func(p pair) {
+		ok := pairs(params, func(p pair) {
 			if p.name == "_meta" {
 				kept = append(kept, p)
 			} else {
@@ -31,7 +44,7 @@ func withMeta(params, meta json.RawMessage, own []pair) ([]byte, error) {
 		}
 	}
 	if len(kept) == 0 && len(own) == 0 && len(bytes.TrimSpace(meta)) == 0 {
-		return oneLine(params), nil
+		return rawjson.OneLine(bytes.TrimSpace(params))
 	}
 	inner, err := mergeMeta(kept, meta, own)
 	if err != nil {
@@ -43,7 +56,7 @@ func withMeta(params, meta json.RawMessage, own []pair) ([]byte, error) {
 	if len(rest) == 0 && len(bytes.TrimSpace(params)) == 0 {
 		return nil, nil
 	}
-	return oneLine(writeObject(rest, len(params)+len(inner)+16)), nil
+	return rawjson.OneLine(writeObject(rest, len(params)+len(inner)+16))
 }
 
 // mergeMeta is the new _meta; nil if nothing is left.
@@ -53,7 +66,7 @@ func mergeMeta(kept []pair, meta []byte, own []pair) ([]byte, error) {
 		if raw = bytes.TrimSpace(raw); len(raw) == 0 || string(raw) == "null" {
 			return nil
 		}
-		ok := scanObject(raw, func(p pair) {
+		ok := pairs(raw, func(p pair) {
 			if p.name != "progressToken" {
 				all = set(all, p)
 			}
@@ -107,7 +120,7 @@ func writeObject(members []pair, size int) []byte {
 // withoutToken gives progress params without their token, and the token.
 func withoutToken(params []byte) (token []byte, rest json.RawMessage) {
 	var members []pair
-	ok := scanObject(params, func(p pair) {
+	ok := pairs(params, func(p pair) {
 		if p.name == "progressToken" {
 			token = p.value
 		} else {

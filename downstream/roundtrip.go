@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/proxy-dispatch/proxy-dispatch/rawjson"
 )
 
 const (
@@ -60,7 +62,7 @@ func (x *exchange) rpcError(read *mcp.JSONRPCErrorDetails) *RPCError {
 			return parseRPCError(m.err)
 		}
 	}
-	raw := fmt.Appendf(nil, `{"code":%d,"message":%s}`, read.Code, quoted(read.Message))
+	raw := fmt.Appendf(nil, `{"code":%d,"message":%s}`, read.Code, rawjson.Quote(read.Message))
 	return &RPCError{Code: int64(read.Code), Message: read.Message, Raw: raw}
 }
 

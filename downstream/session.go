@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/proxy-dispatch/proxy-dispatch/rawjson"
 )
 
 // session is a connection after its handshake, or during it.
@@ -114,7 +116,7 @@ func (s *session) ownMeta() []pair {
 		panic(err) // two strings always marshal
 	}
 	return []pair{
-		ownPair(mcp.MetaKeyProtocolVersion, quoted(s.version)),
+		ownPair(mcp.MetaKeyProtocolVersion, rawjson.Quote(s.version)),
 		ownPair(mcp.MetaKeyClientInfo, client),
 		ownPair(mcp.MetaKeyClientCapabilities, []byte(`{}`)),
 	}

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"sync"
+
+	"github.com/proxy-dispatch/proxy-dispatch/rawjson"
 )
 
 const (
@@ -240,11 +242,13 @@ func (w *wire) route(line []byte) {
 		return
 	}
 	if line[0] == '[' { // a batch, which one protocol version allowed
-		if !scanArray(line, func([]byte) {}) {
+		if !rawjson.Valid(line) {
 			w.garbage(line)
 			return
 		}
-		scanArray(line, w.routeMessage)
+		for message := range rawjson.Elements(line) {
+			w.routeMessage(message)
+		}
 		return
 	}
 	w.routeMessage(line)
