@@ -48,7 +48,7 @@ type term struct {
 
 func newBuilder(x *Index, docs []Doc) *builder {
 	return &builder{
-		x: x, docs: docs, stems: newStemmer(),
+		x: x, docs: docs, stems: newStemmerOf(&x.tune),
 		runs: map[string]knownRun{}, words: map[string]*word{}, terms: map[string]*term{}, servers: map[string]int32{},
 	}
 }
@@ -240,6 +240,7 @@ func names(d *Doc) *terms {
 // words of each name weigh.
 func (b *builder) finish() {
 	b.x.vocab = newVocabulary(b.words)
+	b.x.stems = newStemTable(b.terms)
 	common := b.boilerplate()
 	for i := range b.docs {
 		d := &b.x.docs[i]

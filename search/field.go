@@ -48,6 +48,7 @@ func fieldNames(mask uint16) []string {
 type evidence struct {
 	weight float32
 	mask   uint16
+	rounds uint16 // while terms are looked up together: how many were there
 }
 
 const weightUnit = 256 // one unit of weight in a packed frequency
@@ -58,7 +59,7 @@ func (e evidence) pack() int {
 }
 
 func unpack(freq uint64) evidence {
-	return evidence{float32(freq>>fieldBits) / weightUnit, uint16(freq & fieldMask)}
+	return evidence{weight: float32(freq>>fieldBits) / weightUnit, mask: uint16(freq & fieldMask)}
 }
 
 // terms is a field that comes to bleve with its terms already counted.

@@ -37,6 +37,8 @@ type Index struct {
 	docs    []doc
 	servers []server
 	vocab   vocabulary
+	stems   stemTable
+	lexicon *Lexicon
 	boards  sync.Pool
 	tune    tuning
 }
@@ -55,16 +57,15 @@ type server struct {
 	words []string
 }
 
-// Build indexes docs. The Index shares the documents' strings and keeps
-// nothing else of them. Close it when it is no longer needed.
-func Build(docs []Doc) (*Index, error) { return build(docs, defaults()) }
+// Build is Options{}.Build.
+func Build(docs []Doc) (*Index, error) { return Options{}.Build(docs) }
 
-func build(docs []Doc, t tuning) (*Index, error) {
+func build(docs []Doc, t tuning, o Options) (*Index, error) {
 	bx, err := bleve.NewUsing("", bleve.NewIndexMapping(), scorch.Name, scorch.Name, nil)
 	if err != nil {
 		return nil, fmt.Errorf("create index: %w", err)
 	}
-	x := &Index{bleve: bx, tune: t, docs: make([]doc, len(docs))}
+	x := &Index{bleve: bx, tune: t, lexicon: o.Lexicon, docs: make([]doc, len(docs))}
 	x.boards.New = func() any { return newBoard(len(docs)) }
 	b := newBuilder(x, docs)
 	step := max(chunk, (len(docs)+segments-1)/segments)

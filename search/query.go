@@ -11,13 +11,14 @@ import (
 // alternatives the best one counts, never the sum.
 type slot struct {
 	word   string
-	at     int // its place in the query
 	weight float32
 	alts   []alt
 }
 
+// alt is one term, or several that must all be there.
 type alt struct {
 	term   string
+	more   []string
 	weight float32
 }
 
@@ -27,45 +28,116 @@ type lookup struct {
 	ctx   context.Context
 	stems *stemmer
 	vague bool // the query holds stop words only
+	both  map[int32]evidence
+}
+
+// token is one word of the query as it stands there.
+type token struct {
+	word  string
+	whole string // the run it is a part of, "" if it is all of it
+	stem  string
+	dense bool // of a script without spaces
+	stop  bool
+	value bool // part of a value for an argument rather than of what is wanted
+	taken bool // a phrase of another language speaks for it
+
+	concepts []uint16 // what a dense word means
+	weight   float32
 }
 
 // slots reads the query's words.
-func (l *lookup) slots(text string) []slot {
-	content := l.content(text)
-	pairs := l.join(content)
+func (l *lookup) slots(text string) ([]slot, error) {
+	tokens, err := l.tokens(text)
+	if err != nil {
+		return nil, err
+	}
+	foreign, err := l.translate(tokens)
+	if err != nil {
+		return nil, err
+	}
+	l.choose(tokens)
+	pairs, joined := l.pairs(tokens)
+	synonyms, err := l.synonyms(tokens)
+	if err != nil {
+		return nil, err
+	}
 	var out []slot
 	seen := map[string]bool{}
-	for _, c := range content {
-		for _, s := range l.resolve(c) {
-			if !seen[s.alts[0].term] {
-				seen[s.alts[0].term] = true
-				out = append(out, s)
-			}
+	for i := range tokens {
+		t := &tokens[i]
+		if t.stop || t.taken || seen[t.stem] {
+			continue
 		}
+		if seen[t.stem] = true; len(seen) > maxSlots {
+			break
+		}
+		if len(t.concepts) > 0 {
+			foreign = append(foreign, l.dense(t))
+			continue
+		}
+		out = append(out, l.resolve(t, joined[i], synonyms[i])...)
 	}
-	return append(out, pairs...)
+	return append(append(out, foreign...), pairs...), nil
 }
 
-// content lists the words that say something; of a query made of stop words
-// alone, all.
-func (l *lookup) content(text string) []slot {
-	var all, content []slot
-	for _, r := range split(text) {
-		for _, p := range r.parts {
-			s := slot{word: p, at: len(all), weight: l.weight(p), alts: []alt{{l.stems.stem(p), 1}}}
-			if len(r.parts) > 1 {
-				s.alts = append(s.alts, alt{l.stems.stem(r.whole), 1})
-			}
-			all = append(all, s)
-			if !stopWords()[p] {
-				content = append(content, s)
-			}
+// choose drops stop words; a query made of stop words alone keeps them.
+func (l *lookup) choose(tokens []token) {
+	for i := range tokens {
+		if !tokens[i].stop {
+			return
 		}
 	}
-	if len(content) == 0 {
-		content, l.vague = all, true
+	l.vague = true
+	for i := range tokens {
+		tokens[i].stop = false
 	}
-	return content[:min(len(content), maxSlots)]
+}
+
+// tokens cuts the query into words and says what each is worth.
+func (l *lookup) tokens(text string) ([]token, error) {
+	words := strings.Fields(text)
+	facts := sentence(words)
+	var out []token
+	for i, w := range words {
+		var err error
+		eachStretch(w, func(raw string, dense bool) {
+			if dense && err == nil {
+				var found []token
+				found, err = l.segment(strings.ToLower(raw))
+				out = append(out, found...)
+				return
+			}
+			r := cut(raw)
+			for _, p := range r.parts {
+				t := token{word: p, stem: l.stems.stem(p), weight: l.weight(p), stop: !l.x.tune.noStops && stopWords()[p]}
+				if len(r.parts) > 1 {
+					t.whole = r.whole
+				}
+				if !l.x.tune.noValues {
+					l.discount(&t, facts[i])
+				}
+				out = append(out, t)
+			}
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// discount lowers the weight of what is a value for an argument: quoted text, addresses, identifiers, and names of
+// people, places and things that the catalog does not know.
+func (l *lookup) discount(t *token, f fact) {
+	switch {
+	case f == literal:
+		t.value = true
+	case f == proper && !l.x.knows(t.stem):
+		t.value = true
+	default:
+		return
+	}
+	t.weight *= l.x.tune.value
 }
 
 func (l *lookup) weight(word string) float32 {
@@ -78,49 +150,65 @@ func (l *lookup) weight(word string) float32 {
 	return 1
 }
 
-// join lets two neighbours be found written as one word, and returns the
+// pairs lets two neighbours be found written as one word, and returns the
 // pairs: a document that has the words side by side is nearer than one that
 // has them apart.
-func (l *lookup) join(ss []slot) []slot {
-	var pairs []slot
-	for i := 1; i < len(ss); i++ {
-		a, b := &ss[i-1], &ss[i]
+func (l *lookup) pairs(tokens []token) (pairs []slot, joined [][]alt) {
+	joined = make([][]alt, len(tokens))
+	if l.x.tune.noPairs {
+		return nil, joined
+	}
+	for i := 1; i < len(tokens); i++ {
+		a, b := &tokens[i-1], &tokens[i]
 		both := a.word + b.word
-		if b.at != a.at+1 || len(both) > maxRun || !l.x.vocab.has(both) {
+		if a.stop || b.stop || a.dense || b.dense || len(both) > maxRun || !l.x.vocab.has(both) {
 			continue
 		}
 		term := l.stems.stem(both)
-		a.alts = append(a.alts, alt{term, l.x.tune.joined})
-		b.alts = append(b.alts, alt{term, l.x.tune.joined})
-		pairs = append(pairs, slot{word: both, weight: l.x.tune.pair, alts: []alt{{term, 1}}})
+		for _, j := range []int{i - 1, i} {
+			joined[j] = append(joined[j], alt{term: term, weight: l.x.tune.joined})
+		}
+		pairs = append(pairs, slot{word: both, weight: l.x.tune.pair * min(a.weight, b.weight), alts: []alt{{term: term, weight: 1}}})
 	}
-	return pairs
+	return pairs, joined
 }
 
-// resolve finds what a word the catalog lacks may have meant: two words
-// written as one, the beginning of a longer one, or a misspelling.
-func (l *lookup) resolve(s slot) []slot {
-	v := l.x.vocab
-	for _, a := range s.alts {
-		if n, err := l.count(a.term); n > 0 || err != nil {
-			s.begin(l, knownPrefixes, l.x.tune.knownPrefix)
-			return []slot{s} // score meets the same error and tells it
-		}
+// resolve makes a slot of a word. For one that neither the catalog nor the lexicon knows it finds what may have been
+// meant: two words written as one, the beginning of a longer one, or a misspelling.
+func (l *lookup) resolve(t *token, joined, synonyms []alt) []slot {
+	s := slot{word: t.word, weight: t.weight, alts: []alt{{term: t.stem, weight: 1}}}
+	if t.whole != "" {
+		s.alts = append(s.alts, alt{term: l.stems.stem(t.whole), weight: 1})
 	}
-	if utf8.RuneCountInString(s.word) < 3 {
+	s.alts = append(s.alts, joined...)
+	known := false
+	for _, a := range s.alts {
+		known = known || l.x.knows(a.term)
+	}
+	s.alts = append(s.alts, synonyms...)
+	tune := &l.x.tune
+	switch {
+	case known:
+		if !tune.noPrefixes && !t.value {
+			s.begin(l, knownPrefixes, tune.knownPrefix)
+		}
+		return []slot{s}
+	case len(synonyms) > 0 || utf8.RuneCountInString(t.word) < 3 || t.value:
 		return []slot{s}
 	}
-	if a, b, ok := v.halves(s.word); ok {
+	if a, b, ok := l.x.vocab.halves(t.word); ok && !tune.noPairs {
 		return []slot{
-			{word: a, weight: s.weight, alts: []alt{{l.stems.stem(a), 1}}},
-			{word: b, weight: s.weight, alts: []alt{{l.stems.stem(b), 1}}},
+			{word: a, weight: t.weight, alts: []alt{{term: l.stems.stem(a), weight: 1}}},
+			{word: b, weight: t.weight, alts: []alt{{term: l.stems.stem(b), weight: 1}}},
 		}
 	}
-	s.begin(l, unknownPrefixes, l.x.tune.prefix)
-	if len(s.word) >= 4 {
-		near, d := v.close(s.word, 4)
+	if !tune.noPrefixes {
+		s.begin(l, unknownPrefixes, tune.prefix)
+	}
+	if len(t.word) >= 4 && !tune.noTypos {
+		near, d := l.x.vocab.close(t.word, 4)
 		for _, w := range near {
-			s.alts = append(s.alts, alt{l.stems.stem(w), l.x.tune.typo[d]})
+			s.alts = append(s.alts, alt{term: l.stems.stem(w), weight: tune.typo[d]})
 		}
 	}
 	return []slot{s}
@@ -139,7 +227,7 @@ func (s *slot) begin(l *lookup, most int, weight float32) {
 	}
 	for _, w := range l.x.vocab.longer(s.word, most) {
 		if term := l.stems.stem(w); term != s.alts[0].term {
-			s.alts = append(s.alts, alt{term, weight})
+			s.alts = append(s.alts, alt{term: term, weight: weight})
 		}
 	}
 }

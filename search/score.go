@@ -70,50 +70,19 @@ func (l *lookup) postings(field, term string, freq bool, visit func(d int32, fre
 	}
 }
 
-func (l *lookup) count(term string) (int, error) {
-	r, err := l.x.reader.TermFieldReader(l.ctx, []byte(term), termField, false, false, false)
-	if err != nil {
-		return 0, fmt.Errorf("read term: %w", err)
-	}
-	defer r.Close()
-	return int(r.Count()), nil
-}
-
 // score adds one slot to the board.
 func (l *lookup) score(b *board, s *slot) error {
 	if err := l.ctx.Err(); err != nil {
 		return err
 	}
-	t := &l.x.tune
 	holders := 0
 	for _, a := range s.alts {
-		n, err := l.count(a.term)
+		n, err := l.alternative(b, a)
 		if err != nil {
 			return err
 		}
-		idf := l.x.idf(n)
-		if a.weight >= t.joined { // guesses do not make a word common
+		if a.weight >= l.x.tune.joined { // guesses do not make a word common
 			holders = max(holders, n)
-		}
-		err = l.postings(termField, a.term, true, func(d int32, freq uint64) {
-			e := unpack(freq)
-			c := b.touch(d)
-			if c.best == 0 {
-				b.slot = append(b.slot, d)
-			}
-			c.best = max(c.best, a.weight*e.weight/(e.weight+t.saturation))
-			q := a.weight
-			if e.mask&strong == 0 {
-				q *= t.weak
-			}
-			c.quality = max(c.quality, q)
-			if e.mask&inName != 0 {
-				c.named = max(c.named, a.weight*idf)
-			}
-			c.fields |= e.mask
-		})
-		if err != nil {
-			return err
 		}
 	}
 	if holders == 0 {
@@ -130,6 +99,72 @@ func (l *lookup) score(b *board, s *slot) error {
 	b.slot = b.slot[:0]
 	b.total += w
 	return nil
+}
+
+// alternative lets a document's evidence for a count for the current slot if it is the best; it returns how many
+// documents have any.
+func (l *lookup) alternative(b *board, a alt) (int, error) {
+	t := &l.x.tune
+	n, idf := l.x.count(a.term), float32(0)
+	for _, m := range a.more {
+		c := l.x.count(m)
+		n = min(n, c)
+		idf += l.x.idf(c)
+	}
+	if n == 0 {
+		return 0, nil
+	}
+	idf += l.x.idf(l.x.count(a.term))
+	visit := func(d int32, e evidence) {
+		c := b.touch(d)
+		if c.best == 0 {
+			b.slot = append(b.slot, d)
+		}
+		c.best = max(c.best, a.weight*e.weight/(e.weight+t.saturation))
+		q := a.weight
+		if e.mask&strong == 0 {
+			q *= t.weak
+		}
+		c.quality = max(c.quality, q)
+		if e.mask&inName != 0 {
+			c.named = max(c.named, a.weight*idf)
+		}
+		c.fields |= e.mask
+	}
+	if len(a.more) > 0 {
+		return l.all(a, visit)
+	}
+	return n, l.postings(termField, a.term, true, func(d int32, freq uint64) { visit(d, unpack(freq)) })
+}
+
+// all visits the documents that hold every term of a, with the least of the evidence.
+func (l *lookup) all(a alt, visit func(int32, evidence)) (int, error) {
+	terms := append([]string{a.term}, a.more...)
+	slices.SortStableFunc(terms, func(s, t string) int { return cmp.Compare(l.x.count(s), l.x.count(t)) })
+	clear(l.both)
+	if err := l.postings(termField, terms[0], true, func(d int32, freq uint64) { l.both[d] = unpack(freq) }); err != nil {
+		return 0, err
+	}
+	n := 0
+	for i, t := range terms[1:] {
+		last := i == len(terms)-2
+		err := l.postings(termField, t, true, func(d int32, freq uint64) {
+			e, ok := l.both[d]
+			if !ok || e.rounds != uint16(i) {
+				return
+			}
+			f := unpack(freq)
+			e = evidence{min(e.weight, f.weight), e.mask & f.mask, e.rounds + 1}
+			if l.both[d] = e; last {
+				visit(d, e)
+				n++
+			}
+		})
+		if err != nil {
+			return 0, err
+		}
+	}
+	return n, nil
 }
 
 // exact marks the documents whose name the query is: 3 letter by letter, 2 in

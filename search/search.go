@@ -72,8 +72,11 @@ func (x *Index) Search(ctx context.Context, q Query) (Result, error) {
 		return Result{}, ErrClosed
 	}
 	text := clip(q.Text, maxQuery)
-	l := &lookup{x: x, ctx: ctx, stems: newStemmer()}
-	slots := l.slots(text)
+	l := &lookup{x: x, ctx: ctx, stems: newStemmerOf(&x.tune), both: map[int32]evidence{}}
+	slots, err := l.slots(text)
+	if err != nil {
+		return Result{}, err
+	}
 	b := x.board()
 	defer x.boards.Put(b)
 	defer b.clear()

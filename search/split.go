@@ -31,7 +31,7 @@ func split(text string) []run {
 // eachRun visits the runs of text as they are written there, accents folded.
 func eachRun(text string, visit func(raw string)) {
 	if !isASCII(text) {
-		eachForeignRun(fold(text), visit)
+		eachForeignRun(text, visit)
 		return
 	}
 	start := -1
@@ -52,6 +52,19 @@ func eachRun(text string, visit func(raw string)) {
 }
 
 func eachForeignRun(text string, visit func(raw string)) {
+	eachStretch(text, func(raw string, dense bool) {
+		if dense {
+			eachPairOf(raw, visit)
+		} else {
+			visit(raw)
+		}
+	})
+}
+
+// eachStretch visits the stretches of letters and digits in text, accents folded; dense says that one is of a script
+// without spaces.
+func eachStretch(text string, visit func(raw string, dense bool)) {
+	text = fold(text)
 	for i := 0; i < len(text); {
 		r, n := utf8.DecodeRuneInString(text[i:])
 		if !isWord(r) {
@@ -62,16 +75,12 @@ func eachForeignRun(text string, visit func(raw string)) {
 		dense := isDense(r)
 		for end < len(text) {
 			r, n := utf8.DecodeRuneInString(text[end:])
-			if !isWord(r) || isDense(r) != dense {
+			if !isWord(r) || isDense(r) != dense && r != 'ー' {
 				break
 			}
 			end += n
 		}
-		if dense {
-			eachPairOf(text[i:end], visit)
-		} else {
-			visit(text[i:end])
-		}
+		visit(text[i:end], dense)
 		i = end
 	}
 }
@@ -102,10 +111,13 @@ func fold(text string) string {
 		return text
 	}
 	var b strings.Builder
+	last := rune(0)
 	for _, r := range norm.NFKD.String(strings.ToValidUTF8(text, " ")) {
-		if r < 0x300 || r > 0x36f {
+		short := r == 0x306 && (last == 'и' || last == 'И') // a letter of its own
+		if r < 0x300 || r > 0x36f || short {
 			b.WriteRune(r)
 		}
+		last = r
 	}
 	return norm.NFKC.String(b.String())
 }

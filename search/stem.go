@@ -13,13 +13,24 @@ import (
 type stemmer struct {
 	seen map[string]string
 	env  *snowballstem.Env
+	off  bool // words stay as they are
 }
 
 func newStemmer() *stemmer {
 	return &stemmer{seen: map[string]string{}, env: snowballstem.NewEnv("")}
 }
 
+// newStemmerOf is the stemmer of an index.
+func newStemmerOf(t *tuning) *stemmer {
+	s := newStemmer()
+	s.off = t.noStems
+	return s
+}
+
 func (s *stemmer) stem(word string) string {
+	if s.off {
+		return word
+	}
 	if len(word) < 3 || !isASCII(word) || !strings.ContainsAny(word, "aeiouy") {
 		return plural(word)
 	}

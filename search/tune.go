@@ -29,10 +29,15 @@ type tuning struct {
 	prefix      float32 // weight of a word that goes on after the query's
 	knownPrefix float32 // the same, if the catalog has the query's word as well
 	typo        [3]float32
-	pair        float32 // weight of two neighbouring words that names hold side by side
-	sure        float32 // coverage from which a result is confident
-	surePerWord float32 // how much less a long query needs
-	sureName    float32 // weight of a name that is confident when said whole, in rarest words
+	pair        float32    // weight of two neighbouring words that names hold side by side
+	value       float32    // weight of a word that is a value for an argument
+	synonym     [2]float32 // weight of a concept's head, and of its other words
+	translation [2]float32 // the same from another language
+	sure        float32    // coverage from which a result is confident
+	surePerWord float32    // how much less a long query needs
+	sureName    float32    // weight of a name that is confident when said whole, in rarest words
+
+	noSynonyms, noLanguages, noStops, noStems, noTypos, noPrefixes, noPairs, noValues bool // parts left out
 }
 
 func defaults() tuning {
@@ -61,6 +66,9 @@ func defaults() tuning {
 		knownPrefix: .35,
 		typo:        [3]float32{1, .8, .6},
 		pair:        .25,
+		value:       .3,
+		synonym:     [2]float32{.7, .6},
+		translation: [2]float32{.95, .8},
 		sure:        .45,
 		surePerWord: .05,
 		sureName:    1.5,

@@ -2,6 +2,7 @@ package search
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"sort"
 	"strings"
@@ -103,3 +104,27 @@ func letters(word string) uint32 {
 func tooFar(a, b uint32, limit int) bool {
 	return ones(a&^b) > limit || ones(b&^a) > limit
 }
+
+// stemTable counts the documents of every term.
+type stemTable struct {
+	terms []string // sorted
+	docs  []int32
+}
+
+func newStemTable(terms map[string]*term) stemTable {
+	t := stemTable{terms: slices.Sorted(maps.Keys(terms)), docs: make([]int32, 0, len(terms))}
+	for _, s := range t.terms {
+		t.docs = append(t.docs, terms[s].docs)
+	}
+	return t
+}
+
+// count is how many documents hold term.
+func (x *Index) count(term string) int {
+	if i := sort.SearchStrings(x.stems.terms, term); i < len(x.stems.terms) && x.stems.terms[i] == term {
+		return int(x.stems.docs[i])
+	}
+	return 0
+}
+
+func (x *Index) knows(term string) bool { return x.count(term) > 0 }
