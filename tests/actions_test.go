@@ -95,6 +95,8 @@ func TestJSONShapes(t *testing.T) {
 	found := keys(t, s.do(`{"action":"search","query":"echo","format":"json"}`).ok().object(), "action query totalMatches confident results")
 	keys(t, first(t, found["results"]), "connection alias tool type description signature score matchedFields state")
 	keys(t, first(t, found["unavailable"]), "connection why")
+	schemas := s.do(`{"action":"search","query":"echo","format":"json","includeInputSchema":true}`).ok().object()
+	keys(t, keys(t, first(t, schemas["results"]), "inputSchema")["inputSchema"], "properties")
 	described := keys(t, s.do(`{"action":"describe","tool":["fixture/structured","fixture/nested"],"format":"json"}`).ok().object(), "action items")
 	keys(t, first(t, described["items"]), "connection alias type name description signature inputSchema outputSchema example")
 	call := keys(t, s.tool("fixture/echo", `{"message":"x"}`, `"format":"json"`).ok().object(), "action connection alias tool arguments isError byteSize estimatedTokens content")
@@ -107,7 +109,10 @@ func TestJSONShapes(t *testing.T) {
 	keys(t, s.read(handle, `"op":"head","format":"json"`).ok().object(), "action op resultFile byteSize totalLines lines truncated estimatedTokens content")
 	status := keys(t, s.do(`{"action":"status","format":"json"}`).ok().object(), "action totalConnections totalTools catalogHash connections spill tokens")
 	keys(t, status["spill"], "files bytes quotaBytes")
-	keys(t, status["tokens"], "definition nativeDefinitions saved")
+	costs := keys(t, status["tokens"], "definition nativeDefinitions saved")
+	if told, real := number(t, costs["definition"]), int64(countTokens(t, string(definition(s)))); told != real {
+		t.Errorf("status says that the definition costs %d tokens; it costs %d", told, real)
+	}
 	keys(t, s.do(`{"action":"help","topic":"call","format":"json"}`).ok().object(), "action topic text")
 	bad := s.do(`{"action":"call","tool":"fixture/ech","arguments":{},"format":"json"}`)
 	e := keys(t, keys(t, bad.object(), "error")["error"], "code message retryable sent")

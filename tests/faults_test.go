@@ -118,6 +118,33 @@ func TestKilledMidCall(t *testing.T) {
 	}
 }
 
+// TestRetries repeats a call whose server died under it only where repeating cannot hurt.
+func TestRetries(t *testing.T) {
+	t.Parallel()
+	cases := []struct {
+		tool, arguments string
+		again           bool
+	}{
+		{"echo", `{"message":"safe"}`, true},         // says that it only reads
+		{"put_thing", `{"id":"safe"}`, true},         // says that repeating changes nothing
+		{"mirror", `{"x":"not safe"}`, false},        // says nothing
+		{"delete_thing", `{"id":"not safe"}`, false}, // says the worst
+	}
+	for _, c := range cases {
+		t.Run(c.tool, func(t *testing.T) {
+			t.Parallel()
+			s := serve(t, config("", fix("fixture", "--crash-once", filepath.Join(t.TempDir(), "crashed"))))
+			got := s.tool(c.tool, c.arguments, "")
+			if c.again {
+				got.ok().wants("safe")
+				return
+			}
+			got.fails("server_unavailable", "Sent, outcome unknown: check before repeating.")
+			s.tool(c.tool, c.arguments, "").ok().wants("not safe")
+		})
+	}
+}
+
 func readPids(file string) []int {
 	b, _ := os.ReadFile(file)
 	var pids []int

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"io"
+	"net"
 	"net/http"
 	"os/exec"
 	"regexp"
@@ -92,6 +93,22 @@ func TestHTTP(t *testing.T) {
 		if resp.StatusCode != http.StatusOK || !strings.Contains(string(body), word) {
 			t.Errorf("%s: got %d %s", path, resp.StatusCode, clip(string(body), 200))
 		}
+	}
+}
+
+// TestHTTPWords starts it with the other pair of words.
+func TestHTTPWords(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	_ = l.Close()
+	h := newHome(t, config("", fix("fixture", "--only-echo")))
+	addr := listen(t, h.command(t, "serve", "--config", h.file, "--transport", "http", "--port", port))
+	if !strings.HasSuffix(addr, ":"+port) {
+		t.Errorf("listens on %s, want port %s", addr, port)
 	}
 }
 
