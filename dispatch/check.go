@@ -19,6 +19,9 @@ func check(e *catalog.Entry, s *arguments.Schema, args json.RawMessage, notes []
 	if s == nil {
 		return args, notes, nil
 	}
+	if s.Check(args) == nil { // nearly every call: there is nothing to repair
+		return args, notes, nil
+	}
 	fixed, repairs := s.Repair(args)
 	notes = append(notes, repairs...)
 	err := s.Check(fixed)

@@ -50,7 +50,7 @@ func (o *Observer) audit(ctx context.Context, c dispatch.CallInfo, out dispatch.
 	attrs = append(attrs, slog.Float64("ms", float64(took.Microseconds())/1000))
 	add("outcome", outcome(out))
 	add("trace", traceID(ctx))
-	o.log.LogAttrs(ctx, level, "request", attrs...)
+	o.lines.put(func() { o.log.LogAttrs(ctx, level, "request", attrs...) })
 }
 
 // sessionName tells sessions apart without giving away an id that could be used to join one.

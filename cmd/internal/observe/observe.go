@@ -32,12 +32,14 @@ type Options struct {
 	Version string
 }
 
-// Observer is the recorder of requests. It is safe for concurrent use and never blocks on what it
-// writes to, except as long as the log's writer does.
+// Observer is the recorder of requests. It is safe for concurrent use. Audit lines are written by a
+// goroutine of its own, which Close ends; a log's writer that stands still holds requests up once 1,024
+// lines wait.
 type Observer struct {
 	log     *slog.Logger
 	metrics *metrics
 	tracer  *tracer // nil when tracing is off
+	lines   *queue  // of audit lines
 	closed  atomic.Bool
 }
 
@@ -55,7 +57,7 @@ func New(ctx context.Context, o Options) (*Observer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Observer{log: o.Log, metrics: newMetrics(o), tracer: tracer}, nil
+	return &Observer{log: o.Log, metrics: newMetrics(o), tracer: tracer, lines: newQueue()}, nil
 }
 
 // Begin starts the clock of a request, and its span when tracing is on. The function it returns
@@ -78,9 +80,10 @@ func (o *Observer) Inject(ctx context.Context, meta json.RawMessage) json.RawMes
 	return inject(ctx, meta)
 }
 
-// Close sends the spans that are still waiting, as long as ctx lasts. Requests that end later are
-// not traced.
+// Close writes the audit lines and sends the spans that are still waiting, the spans as long as ctx
+// lasts. Requests that end later are not traced.
 func (o *Observer) Close(ctx context.Context) error {
+	o.lines.close()
 	if o.tracer == nil || o.closed.Swap(true) {
 		return nil
 	}

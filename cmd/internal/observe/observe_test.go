@@ -67,9 +67,13 @@ func TestAudit(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				_, end := open(t, Options{Log: log}).Begin(context.Background(), tt.call)
+				ob := open(t, Options{Log: log})
+				_, end := ob.Begin(context.Background(), tt.call)
 				time.Sleep(1500 * time.Millisecond)
 				end(tt.out)
+				if err := ob.Close(t.Context()); err != nil {
+					t.Fatal(err)
+				}
 				_, got, _ := strings.Cut(strings.TrimSpace(b.String()), " ")
 				if diff := cmp.Diff(tt.want, got); diff != "" {
 					t.Error(diff)
