@@ -44,23 +44,24 @@ func Object(raw []byte, show func(key, value []byte)) bool {
 	})
 }
 
-// Array checks, in one pass, that raw is one JSON array and shows its elements in order. When it is false some may have
-// been shown.
-func Array(raw []byte, show func(value []byte)) bool {
-	return whole(raw, '[', func(_, value Span) bool {
-		show(value.Of(raw))
-		return true
-	})
-}
-
 // whole goes through an object or array with nothing but white space around it.
-func whole(raw []byte, opening byte, show func(key, value Span) bool) bool {
+func whole(raw []byte, opening byte, yield func(key, value Span) bool) bool {
 	i := Space(raw, 0)
 	if i >= len(raw) || raw[i] != opening {
 		return false
 	}
-	i = inside(raw, i, 0, show)
+	i = spans(raw, i, yield)
 	return i >= 0 && Space(raw, i) == len(raw)
+}
+
+func spans(raw []byte, i int, yield func(key, value Span) bool) int {
+	return inside(raw, i, 0, func(key Span, at int) int {
+		end := value(raw, at, 1)
+		if end >= 0 && !yield(key, Span{at, end}) {
+			return stopped
+		}
+		return end
+	})
 }
 
 // Members yields the members of an object: the key decoded, the value as written. What is no object has none. It does
@@ -101,11 +102,24 @@ func (s Span) Empty() bool { return s.To <= s.From }
 // with its quotes (in an array empty, before the value) and the value. Like Members it does not tell a fault from the end.
 func Spans(raw []byte, i int) iter.Seq2[Span, Span] {
 	return func(yield func(key, value Span) bool) {
-		if i < len(raw) && (raw[i] == '{' || raw[i] == '[') {
-			inside(raw, i, 0, yield)
+		if opens(raw, i) {
+			spans(raw, i, yield)
 		}
 	}
 }
+
+// Each goes through the object or array that begins at i and calls visit with the key of each member (as in Spans) and
+// the index at which its value begins. visit passes the value and returns the index after it, as Skip and Each do, or a
+// negative one to end the walk: so what lies deeper is passed once, whoever looks at it. Each returns the index after the
+// closing bracket, negative on a fault or where visit said so.
+func Each(raw []byte, i int, visit func(key Span, at int) int) int {
+	if !opens(raw, i) {
+		return invalid
+	}
+	return inside(raw, i, 0, visit)
+}
+
+func opens(raw []byte, i int) bool { return i >= 0 && i < len(raw) && (raw[i] == '{' || raw[i] == '[') }
 
 // Skip returns the index after the value that begins at i, negative if there is none.
 func Skip(raw []byte, i int) int { return value(raw, i, 0) }

@@ -9,7 +9,7 @@ import (
 const (
 	invalid = -1
 	tooDeep = -2
-	stopped = -3 // show wants no more
+	stopped = -3 // nobody wants more
 )
 
 // value stands inside depth objects and arrays.
@@ -32,12 +32,12 @@ func value(b []byte, i, depth int) int {
 	return number(b, i)
 }
 
-// inside goes through the object or array that opens at i, and shows what stands directly in it if show is not nil.
-func inside(b []byte, i, depth int, show func(key, value Span) bool) int {
+// inside goes through the object or array that opens at i. What stands in it is passed by visit, or skipped if that is nil.
+func inside(b []byte, i, depth int, visit func(key Span, at int) int) int {
 	if depth == MaxDepth {
 		return tooDeep
 	}
-	object, closing := b[i] == '{', b[i]+2
+	object, closing := b[i] == '{', b[i]+2 // } and ] stand two after { and [
 	i = Space(b, i+1)
 	if i < len(b) && b[i] == closing {
 		return i + 1
@@ -54,12 +54,16 @@ func inside(b []byte, i, depth int, show func(key, value Span) bool) int {
 			}
 			i = Space(b, i+1)
 		}
-		from := i
-		if i = value(b, i, depth+1); i < 0 {
-			return i
+		switch {
+		case visit == nil:
+			i = value(b, i, depth+1)
+		case i >= len(b):
+			return invalid
+		default:
+			i = visit(key, i)
 		}
-		if show != nil && !show(key, Span{from, i}) {
-			return stopped
+		if i < 0 {
+			return i
 		}
 		i = Space(b, i)
 		if i < len(b) && b[i] == closing {

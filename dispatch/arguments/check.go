@@ -136,9 +136,8 @@ func (d *decoder) object(i int, at place, path string) (any, int) {
 		}
 	}
 	out := make(map[string]any)
-	for i = rawjson.Space(d.raw, i+1); d.raw[i] != '}'; i = next(d.raw, i) {
-		end := rawjson.Skip(d.raw, i)
-		key := rawjson.Unquote(d.raw[i:end])
+	end := rawjson.Each(d.raw, i, func(name rawjson.Span, start int) (end int) {
+		key := rawjson.Unquote(name.Of(d.raw))
 		sub := join(path, key)
 		if _, twice := out[key]; twice {
 			d.problem(sub, "stands twice in its object")
@@ -147,28 +146,20 @@ func (d *decoder) object(i int, at place, path string) (any, int) {
 		if path == "" { // deeper a stand-in would rarely pay for finding the place
 			below = at.member(key)
 		}
-		out[key], i = d.value(rawjson.Space(d.raw, rawjson.Space(d.raw, end)+1), below, sub)
-	}
-	return out, i + 1
+		out[key], end = d.value(start, below, sub)
+		return end
+	})
+	return out, end
 }
 
 func (d *decoder) list(i int, path string) (any, int) {
 	out := []any{}
-	for i = rawjson.Space(d.raw, i+1); d.raw[i] != ']'; i = next(d.raw, i) {
-		var v any
-		v, i = d.value(i, nil, index(path, len(out)))
+	end := rawjson.Each(d.raw, i, func(_ rawjson.Span, start int) int {
+		v, end := d.value(start, nil, index(path, len(out)))
 		out = append(out, v)
-	}
-	return out, i + 1
-}
-
-// next moves from the end of one value past a comma to what follows.
-func next(b []byte, i int) int {
-	i = rawjson.Space(b, i)
-	if b[i] == ',' {
-		i = rawjson.Space(b, i+1)
-	}
-	return i
+		return end
+	})
+	return out, end
 }
 
 func (d *decoder) problem(path, message string) {
