@@ -51,6 +51,9 @@ type Options struct {
 	// MaxMessage bounds one incoming message in bytes; default 256 MiB. All calls waiting or
 	// running at one time may hold twice as much.
 	MaxMessage int64
+	// OnListed is called once, after the first tools/list was answered over stdio: the moment to start
+	// what must not compete with the first answers. It must not block.
+	OnListed func()
 	// MaxCalls bounds the calls running at once; further ones wait. Default 256.
 	MaxCalls int
 }
@@ -72,6 +75,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.MaxMessage <= 0 {
 		o.MaxMessage = defaultMaxMessage
+	}
+	if o.OnListed == nil {
+		o.OnListed = func() {}
 	}
 	if o.MaxCalls <= 0 {
 		o.MaxCalls = defaultMaxCalls

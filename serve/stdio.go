@@ -38,7 +38,8 @@ func Stdio(ctx context.Context, o Options, in io.Reader, out io.Writer) error {
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	c := &conn{endpoint: e, link: newLink(rand.Text()), out: &output{to: out, fail: cancel}, max: o.MaxMessage}
+	c := &conn{endpoint: e, link: newLink(rand.Text()), out: &output{to: out, fail: cancel}, max: o.MaxMessage,
+		listed: sync.OnceFunc(o.OnListed)}
 	if err := e.mcp.RegisterSession(ctx, c.link); err != nil {
 		return err
 	}
@@ -80,6 +81,7 @@ type conn struct {
 	out     *output
 	max     int64
 	running running
+	listed  func()
 	wg      sync.WaitGroup
 }
 
@@ -120,6 +122,7 @@ func (c *conn) receive(ctx context.Context, next incoming) {
 	case m.id != nil && m.method == string(mcp.MethodToolsList):
 		result, bad := c.list(m.params)
 		c.out.write(answerTo(m.id, result, bad))
+		c.listed()
 	case m.id != nil && m.method == string(mcp.MethodSubscriptionsListen):
 		c.spawn(ctx, m, c.listen)
 	default:

@@ -258,3 +258,23 @@ func BenchmarkStdioBigResult(b *testing.B) {
 		k.read()
 	}
 }
+
+// TestOnListed holds that the hook runs once, after the first list was answered.
+func TestOnListed(t *testing.T) {
+	listed := make(chan string, 3)
+	k := startStdio(t, Options{Face: &fakeFace{}, OnListed: func() { listed <- "listed" }})
+	k.send(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)
+	k.read()
+	if len(listed) != 0 {
+		t.Error("the hook ran before a list was asked for")
+	}
+	for i := range 2 {
+		k.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/list"}`, i+2))
+		k.read()
+	}
+	k.send(`{"jsonrpc":"2.0","id":9,"method":"ping"}`)
+	k.read()
+	if got := len(listed); got != 1 {
+		t.Errorf("got the hook %d times, want once", got)
+	}
+}

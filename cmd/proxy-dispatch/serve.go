@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -78,16 +80,24 @@ func (c *console) serve(ctx context.Context, s serving, words []string) error {
 		log.Info("configuration", "ignored", line)
 	}
 	// The servers end with Close, not with ctx: running calls are given their moment first.
-	p.fleet.Start(context.WithoutCancel(ctx))
+	start := sync.OnceFunc(func() { p.fleet.Start(context.WithoutCancel(ctx)) })
 	address := s.address(cfg)
 	o := serve.Options{Face: serve.DispatchFace(p.dispatcher), Version: versionText(), Log: log}
 	if address == "" {
+		o.OnListed = start
+		soon := time.AfterFunc(startSoon, start)
 		err = serve.Stdio(ctx, o, c.in, c.out)
+		soon.Stop()
 	} else {
+		start()
 		err = c.serveHTTP(ctx, p, serve.HTTPOptions{Options: o, Addr: address})
 	}
 	return errors.Join(failed(err), p.Close())
 }
+
+// startSoon is when the servers start at the latest: after the agent has its first tools/list, because
+// starting processes would compete with it, and a call or search before that starts what it needs.
+const startSoon = 200 * time.Millisecond
 
 // failed makes a failure to serve one of the program, not of its usage.
 func failed(err error) error {

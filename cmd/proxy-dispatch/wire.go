@@ -133,7 +133,8 @@ func (p *program) openServers(w wiring, cache string) error {
 		cache = filepath.Join(cache, "catalog")
 	}
 	p.catalog = catalog.New(catalog.Options{Servers: known, Source: p.fleet, CacheDir: cache, Log: p.log})
-	p.closers = append(p.closers, func() error { p.catalog.Close(); return nil }, p.fleet.Close)
+	// The catalog closes first: a refresh under way is then no failure of a server.
+	p.closers = append(p.closers, p.fleet.Close, func() error { p.catalog.Close(); return nil })
 	return nil
 }
 
