@@ -47,6 +47,10 @@ func (d *Dispatcher) bind(ctx context.Context, a Agent, e *catalog.Entry, s *arg
 	if err != nil {
 		return nil, nil, err
 	}
+	if bytes.Contains(args, []byte("$from")) { // a reference that was written as a JSON string is unpacked first
+		fixed, repairs := s.Repair(args)
+		args, notes = fixed, append(notes, repairs...)
+	}
 	bound, _, err := arguments.Bind(ctx, args, s, func(ctx context.Context, ref arguments.Reference) (json.RawMessage, error) {
 		return d.reference(ctx, a, ref)
 	})

@@ -120,13 +120,14 @@ func TestSpillAndReadBack(t *testing.T) {
 		{"path", `{"action":"readresult","resultFile":"H","op":"read","path":"1999.amount"}`, []string{"1999.50"}},
 		{"from into a call", `{"action":"call","tool":"args","arguments":{"n":{"$from":"H","path":"7.amount"}}}`, []string{"7.50"}},
 		{"from as text", `{"action":"call","tool":"args","arguments":{"text":{"$from":"H","path":"7"}}}`, []string{`{\"id\":7,\"name\":\"row 7\",\"amount\":7.50}`}},
+		{"from written as a string", `{"action":"call","tool":"args","arguments":{"rows":"{\"$from\":\"H\",\"path\":\"#.id\"}"}}`, []string{"[0,1,2,3,"}},
 		{"op on a call", `{"action":"call","tool":"rows","arguments":{"n":50},"op":"tail","lines":2}`, []string{`"row 49"`, "bytes"}},
 		{"path on a call", `{"action":"call","tool":"rows","arguments":{"n":50},"path":"3.name"}`, []string{"row 3"}},
 		{"nested read parameters", `{"action":"read","arguments":{"handle":"H","op":"head","lines":1}}`, []string{"repaired:"}},
 		{"kept under a new handle", `{"action":"readresult","resultFile":"H","path":"#.name","resultToFile":true}`, []string{"row 0"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			r := ask(t, d, strings.ReplaceAll(tc.in, `"H"`, `"`+handle+`"`))
+			r := ask(t, d, strings.NewReplacer(`"H"`, `"`+handle+`"`, `\"H\"`, `\"`+handle+`\"`).Replace(tc.in))
 			if r.Get("isError").Bool() {
 				t.Fatalf("got an error: %s", said(r))
 			}
