@@ -12,6 +12,11 @@ func (s *Shelf) Check(q Query) error {
 			return err
 		}
 	}
+	if q.JQ != "" {
+		if _, err := program(q.JQ); err != nil {
+			return err
+		}
+	}
 	if q.Op == "grep" {
 		_, err = linePattern(q.Pattern)
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -16,38 +17,52 @@ import (
 
 const (
 	maxPathQuery = 1000      // bytes of a path
-	maxNarrow    = 256 << 20 // bytes of the data a path is applied to
+	maxNarrow    = 256 << 20 // bytes of the data a path or jq is applied to
+	maxJoined    = 20        // items read as one list
 	maxNarrowed  = 512 << 20 // bytes a path with modifiers could make of it
 )
+
+// Item is a part of an artifact.
+type Item struct {
+	Artifact *Artifact
+	Part     Part
+}
+
+// Want says what of the data is wanted, and in which form.
+type Want struct {
+	Path string // narrows the data first
+	JQ   string // jq filter, works on what path leaves: one output is the value, several are a list, none is ErrNoMatch
+}
 
 // Value returns a part of an artifact as one JSON value without line feeds: a text as a string, a blob as
 // a string of base64, JSON as it was sent but for white space; narrowed by path, "" for all. What has
 // more than 64 MiB is ErrTooLarge. The result belongs to the caller.
 func (s *Shelf) Value(ctx context.Context, a *Artifact, p Part, path string) (json.RawMessage, error) {
-	v, err := s.view(ctx, a, p)
-	if err != nil {
-		return nil, err
-	}
-	defer v.close()
+	return s.Extract(ctx, []Item{{a, p}}, Want{Path: path})
+}
+
+// Extract is Value of what path and jq leave of the data, of several items of the list of their data. A path that leads
+// nowhere in the list is taken for one into each of them.
+func (s *Shelf) Extract(ctx context.Context, items []Item, w Want) (json.RawMessage, error) {
 	done, err := s.enterNarrow(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	if path != "" {
-		found, err := lookUpPath(v, path)
-		if err != nil {
-			return nil, err
-		}
-		if len(found) > maxValue {
-			return nil, fmt.Errorf("path %.80q gives %d bytes, at most %d are handed on: %w", path, len(found), maxValue, ErrTooLarge)
-		}
-		return rawjson.Compact(found), nil
+	v, err := s.open(ctx, items, w)
+	if err != nil {
+		return nil, err
 	}
+	defer v.close()
 	data, err := v.all(maxValue)
 	if err != nil {
 		return nil, err
 	}
+	return v.value(data)
+}
+
+// value is the data of a view as JSON without line feeds.
+func (v *view) value(data []byte) (json.RawMessage, error) {
 	switch {
 	case v.JSON:
 		return rawjson.Compact(data), nil
@@ -56,6 +71,97 @@ func (s *Shelf) Value(ctx context.Context, a *Artifact, p Part, path string) (js
 		return append(base64.StdEncoding.AppendEncode(out, data), '"'), nil
 	}
 	return quoted(data)
+}
+
+// open returns a view of what is wanted. Close it after use.
+func (s *Shelf) open(ctx context.Context, items []Item, w Want) (*view, error) {
+	v, err := s.joined(ctx, items, w.Path)
+	if err != nil {
+		return nil, err
+	}
+	if w.Path != "" && len(items) == 1 {
+		if v, err = then(v, func() (*view, error) { return narrowed(v, w.Path) }); err != nil {
+			return nil, err
+		}
+	}
+	if w.JQ != "" {
+		return then(v, func() (*view, error) { return s.computed(ctx, v, w.JQ) })
+	}
+	return v, nil
+}
+
+// then closes a view that another one takes the place of.
+func then(v *view, next func() (*view, error)) (*view, error) {
+	defer v.close()
+	return next()
+}
+
+// joined opens one item, or the list of the data of several, narrowed by path.
+func (s *Shelf) joined(ctx context.Context, items []Item, path string) (*view, error) {
+	if len(items) == 1 {
+		return s.view(ctx, items[0].Artifact, items[0].Part)
+	}
+	if len(items) == 0 || len(items) > maxJoined {
+		return nil, fmt.Errorf("%w: %d results at once, 1 to %d are read", ErrBadQuery, len(items), maxJoined)
+	}
+	list, err := s.list(ctx, items, "")
+	if err != nil || path == "" {
+		return list, err
+	}
+	found, err := narrowed(list, path)
+	if errors.Is(err, ErrNoMatch) {
+		if each, failed := s.list(ctx, items, path); failed == nil {
+			return each, nil
+		}
+	}
+	return found, err
+}
+
+// list makes one list of the data of several items.
+func (s *Shelf) list(ctx context.Context, items []Item, path string) (*view, error) {
+	out := []byte{'['}
+	for i, item := range items {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		v, err := s.open(ctx, []Item{item}, Want{Path: path})
+		if err != nil {
+			return nil, err
+		}
+		data, err := v.all(int64(maxNarrow - len(out)))
+		if err == nil {
+			data, err = v.value(data)
+		}
+		v.close()
+		if err != nil {
+			return nil, fmt.Errorf("%s%s: %w", item.Artifact.Handle, item.Part, err)
+		}
+		out = append(out, data...)
+	}
+	return foundView(append(out, ']')), nil
+}
+
+// computed returns the view of what a jq program makes of a view: a text is a string to it.
+func (s *Shelf) computed(ctx context.Context, v *view, source string) (*view, error) {
+	if v.Binary {
+		return nil, fmt.Errorf("%w: jq: the data is %s", ErrBadQuery, v.MimeType)
+	}
+	data, err := v.text(maxNarrow)
+	if err != nil {
+		return nil, fmt.Errorf("jq: %w", err)
+	}
+	if !v.JSON {
+		quoted, err := quoted([]byte(data))
+		if err != nil {
+			return nil, err
+		}
+		data = string(quoted)
+	}
+	found, err := s.compute(ctx, source, data)
+	if err != nil {
+		return nil, err
+	}
+	return foundView(found), nil
 }
 
 // quoted is a text as a JSON string.
@@ -78,20 +184,13 @@ func (s *Shelf) enterNarrow(ctx context.Context) (done func(), err error) {
 	}
 }
 
-// narrowed returns the view of what a path leaves: strings raw, all else laid out line by line.
+// narrowed returns the view of what a path leaves.
 func narrowed(v *view, path string) (*view, error) {
 	found, err := lookUpPath(v, path)
 	if err != nil {
 		return nil, err
 	}
-	if found[0] == '"' {
-		return viewOf(rawjson.Text(found), false), nil
-	}
-	var out bytes.Buffer
-	if _, err := layout(&out, found); err != nil {
-		return nil, err
-	}
-	return viewOf(bytes.TrimSuffix(out.Bytes(), []byte("\n")), true), nil
+	return foundView(found), nil
 }
 
 // lookUpPath returns the JSON a path leads to.

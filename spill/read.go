@@ -12,9 +12,9 @@ import (
 
 // Query asks for a bounded part of an artifact. Zero fields take their defaults.
 type Query struct {
-	Op       string // stat (default) head tail slice bytes grep read; get = read
+	Op       string // stat (default) head tail slice bytes grep read; get = read with path, jq = read with jq
 	Path     string // narrows the data first: gjson path, dotted path or JSON pointer
-	JQ       string // not yet
+	JQ       string // works on what path leaves, see Want
 	Lines    int    // head, tail: default 50
 	FromLine int    // slice, grep: from 1; default the first
 	ToLine   int    // inclusive; slice: default 50 lines, grep: the last
@@ -61,36 +61,41 @@ const (
 )
 
 // Read shows a part of an artifact as the query asks. A wrong query is ErrBadQuery, ErrNoMatch or
-// ErrNotYet. It reads the ranges it needs; only a path takes the whole (at most 256 MiB) into memory.
+// ErrNotYet. It reads the ranges it needs; only path and jq take the whole (at most 256 MiB) into memory.
 func (s *Shelf) Read(ctx context.Context, a *Artifact, p Part, q Query) (Answer, error) {
+	return s.ReadAll(ctx, []Item{{a, p}}, q)
+}
+
+// ReadAll is Read for several items, at most 20: it works on the list of their data, which it makes in memory.
+func (s *Shelf) ReadAll(ctx context.Context, items []Item, q Query) (Answer, error) {
+	if err := s.Check(q); err != nil {
+		return Answer{}, err
+	}
 	q, err := s.check(q)
 	if err != nil {
 		return Answer{}, err
 	}
-	v, err := s.view(ctx, a, p)
-	if err != nil {
-		return Answer{}, err
-	}
-	defer v.close()
-	if q.Path != "" {
+	if q.narrows() || len(items) > 1 {
 		done, err := s.enterNarrow(ctx)
 		if err != nil {
 			return Answer{}, err
 		}
 		defer done()
-		narrow, err := narrowed(v, q.Path)
-		if err != nil {
-			return Answer{}, err
-		}
-		v = narrow
-		defer narrow.close()
+	}
+	v, err := s.open(ctx, items, Want{Path: q.Path, JQ: q.JQ})
+	if err != nil {
+		return Answer{}, err
+	}
+	defer v.close()
+	if v, err = v.ready(); err != nil {
+		return Answer{}, err
 	}
 	answer := Answer{Op: q.Op, ByteSize: v.Size}
 	if v.Index != nil {
 		answer.TotalLines, answer.LongestLine = v.Index.lines(), int(v.Index.Longest)
 	}
 	if q.Op == "stat" {
-		return s.stat(answer, v, a, p, q)
+		return s.stat(answer, v, items, q)
 	}
 	if v.Binary {
 		return s.readBinary(answer, v, q)
@@ -117,8 +122,6 @@ func (s *Shelf) check(q Query) (Query, error) {
 		return q, fmt.Errorf("%w: "+format, append([]any{ErrBadQuery}, args...)...)
 	}
 	switch {
-	case q.JQ != "" || q.Op == "jq":
-		return q, fmt.Errorf("jq is %w; use path", ErrNotYet)
 	case q.Op == "shape" || q.Op == "sample":
 		return q, fmt.Errorf("op %s is %w; use stat, head or read with path", q.Op, ErrNotYet)
 	case q.Format == "csv" || q.Format == "toon":
@@ -135,7 +138,7 @@ func (s *Shelf) check(q Query) (Query, error) {
 	if q.MaxBytes > 0 {
 		q.Budget = min(q.MaxBytes, s.o.ReadCeiling)
 	}
-	if q.Op != "bytes" && q.Op != "read" && q.Op != "get" {
+	if q.Op != "bytes" && q.Op != "read" && q.Op != "get" && q.Op != "jq" {
 		q.Budget = max(q.Budget, minBudget)
 	}
 	q.FromLine = max(q.FromLine, 1)
@@ -146,6 +149,11 @@ func (s *Shelf) check(q Query) (Query, error) {
 		q.Op = "read"
 		if q.Path == "" {
 			return bad("path: op get needs one")
+		}
+	case "jq":
+		q.Op = "read"
+		if q.JQ == "" {
+			return bad("jq: op jq needs a program")
 		}
 	case "head":
 		q.Lines = orDefault(q.Lines, defaultLines)
@@ -185,6 +193,9 @@ func (q Query) negative() (string, int64) {
 	return "", 0
 }
 
+// narrows tells whether the query works on less, or other, than the data.
+func (q Query) narrows() bool { return q.Path != "" || q.JQ != "" }
+
 func orDefault(n, otherwise int) int {
 	if n == 0 {
 		return otherwise
@@ -193,17 +204,23 @@ func orDefault(n, otherwise int) int {
 }
 
 // stat says in words what there is.
-func (s *Shelf) stat(answer Answer, v *view, a *Artifact, p Part, q Query) (Answer, error) {
+func (s *Shelf) stat(answer Answer, v *view, items []Item, q Query) (Answer, error) {
+	a, p := items[0].Artifact, items[0].Part
+	whole := p == Data && !q.narrows() && len(items) == 1
+	name := a.Handle + p.String()
+	for _, other := range items[1:] {
+		name += ", " + other.Artifact.Handle + other.Part.String()
+	}
 	about, err := v.describe()
 	if err != nil {
 		return Answer{}, err
 	}
 	answer.Shape = about.shape
 	var out strings.Builder
-	fmt.Fprintf(&out, "%s%s: %s, %s, %d bytes", a.Handle, p, about.kind, v.MimeType, v.Size)
+	fmt.Fprintf(&out, "%s: %s, %s, %d bytes", name, about.kind, v.MimeType, v.Size)
 	if v.Index != nil {
 		n, exact := a.Tokens, a.TokensExact
-		if p != Data || q.Path != "" {
+		if !whole {
 			if n, exact, err = s.o.Tokens.Estimate(v.r, v.Size); err != nil {
 				return Answer{}, err
 			}
@@ -220,10 +237,10 @@ func (s *Shelf) stat(answer Answer, v *view, a *Artifact, p Part, q Query) (Answ
 	if about.shape != "" && about.kind != kindBlob {
 		out.WriteString("\nshape: " + about.shape)
 	}
-	if about.sample != "" && q.Path == "" {
+	if about.sample != "" && !q.narrows() {
 		out.WriteString("\nfirst: " + about.sample)
 	}
-	if len(a.Parts) > 1 && p == Data && q.Path == "" {
+	if len(a.Parts) > 1 && whole {
 		out.WriteString("\nparts: " + partsText(a.Parts, 20))
 	}
 	if !a.Expires.IsZero() {

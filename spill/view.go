@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"strconv"
+	"strings"
 
 	"github.com/proxy-dispatch/proxy-dispatch/rawjson"
 )
@@ -21,6 +22,7 @@ type view struct {
 	content
 	r     io.ReaderAt
 	about *about // nil: not looked at yet
+	found []byte // JSON in memory that is not laid out yet; then r and Index are nil
 	close func()
 }
 
@@ -136,6 +138,26 @@ func (d *draft) block(e *entry, p Part) (content, error) {
 	return c, err
 }
 
+// foundView makes a view of JSON in memory, to be handed on or made ready.
+func foundView(found []byte) *view {
+	return &view{content: content{JSON: true, Size: int64(len(found)), MimeType: "application/json"}, found: found, close: func() {}}
+}
+
+// ready lays out what was found: strings raw, all else line by line.
+func (v *view) ready() (*view, error) {
+	if v.found == nil {
+		return v, nil
+	}
+	if v.found[0] == '"' {
+		return viewOf(rawjson.Text(v.found), false), nil
+	}
+	var out bytes.Buffer
+	if _, err := layout(&out, v.found); err != nil {
+		return nil, err
+	}
+	return viewOf(bytes.TrimSuffix(out.Bytes(), []byte("\n")), true), nil
+}
+
 // viewOf makes a view of bytes in memory.
 func viewOf(data []byte, isJSON bool) *view {
 	x := &lineIndex{}
@@ -152,8 +174,28 @@ func (v *view) all(limit int64) ([]byte, error) {
 	if v.Size > limit {
 		return nil, fmt.Errorf("%d bytes, at most %d are handled at once: %w", v.Size, limit, ErrTooLarge)
 	}
+	if v.found != nil {
+		return v.found, nil
+	}
 	data := make([]byte, v.Size)
 	return data, readAt(v.r, data, 0)
+}
+
+// text reads the whole view, if it has at most limit bytes.
+func (v *view) text(limit int64) (string, error) {
+	if v.Size > limit {
+		return "", fmt.Errorf("%d bytes, at most %d are handled at once: %w", v.Size, limit, ErrTooLarge)
+	}
+	if v.found != nil {
+		return string(v.found), nil
+	}
+	var out strings.Builder
+	out.Grow(int(v.Size))
+	n, err := io.Copy(&out, io.NewSectionReader(v.r, 0, v.Size))
+	if err == nil && n < v.Size {
+		err = io.ErrUnexpectedEOF
+	}
+	return out.String(), err
 }
 
 func (a *Artifact) about() *about {
