@@ -241,6 +241,7 @@ func names(d *Doc) *terms {
 func (b *builder) finish() {
 	b.x.vocab = newVocabulary(b.words)
 	b.x.stems = newStemTable(b.terms)
+	b.places()
 	common := b.boilerplate()
 	for i := range b.docs {
 		d := &b.x.docs[i]
@@ -251,6 +252,18 @@ func (b *builder) finish() {
 			}
 			d.nameSum += w
 		}
+	}
+}
+
+// places sorts the documents by id.
+func (b *builder) places() {
+	order := make([]int32, len(b.x.docs))
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortFunc(order, func(i, j int32) int { return strings.Compare(b.x.docs[i].id, b.x.docs[j].id) })
+	for place, i := range order {
+		b.x.docs[i].place = int32(place)
 	}
 }
 

@@ -48,6 +48,7 @@ type Index struct {
 type doc struct {
 	id, name string
 	server   int32
+	place    int32   // in the order of ids, which breaks ties
 	nameSum  float32 // what the words of the name weigh together
 }
 

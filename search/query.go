@@ -20,16 +20,27 @@ type alt struct {
 	term   string
 	more   []string
 	weight float32
+	like   likeness
 }
 
 // lookup is one running search.
 type lookup struct {
-	x     *Index
-	ctx   context.Context
-	stems *stemmer
-	vague bool // the query holds stop words only
-	both  map[int32]evidence
+	x       *Index
+	ctx     context.Context
+	stems   *stemmer
+	vague   bool                // the query holds stop words only
+	holders map[string][]holder // of terms looked up together
+	words   int                 // of the query that are no stop words
 }
+
+// likeness is how near an alternative is to the word it stands for.
+type likeness uint8
+
+const (
+	itself  likeness = iota // the word, another form of it, or one it may have meant
+	akin                    // a word of the same concept, and one of the two is its head
+	distant                 // another word of the same concept
+)
 
 // token is one word of the query as it stands there.
 type token struct {
@@ -56,6 +67,11 @@ func (l *lookup) slots(text string) ([]slot, error) {
 		return nil, err
 	}
 	l.choose(tokens)
+	for i := range tokens {
+		if !tokens[i].stop {
+			l.words++
+		}
+	}
 	pairs, joined := l.pairs(tokens)
 	synonyms, err := l.synonyms(tokens)
 	if err != nil {
@@ -185,8 +201,8 @@ func (l *lookup) resolve(t *token, joined, synonyms []alt) []slot {
 	for _, a := range s.alts {
 		known = known || l.x.knows(a.term)
 	}
-	s.alts = append(s.alts, synonyms...)
 	tune := &l.x.tune
+	s.alts = append(s.alts, l.weigh(synonyms, known)...)
 	switch {
 	case known:
 		if !tune.noPrefixes && !t.value {

@@ -3,6 +3,7 @@ package search
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -14,8 +15,9 @@ import (
 type board struct {
 	cells   []cell
 	touched []int32
-	slot    []int32 // documents the current slot has touched
-	total   float32 // the weight of all slots
+	slot    []int32    // documents the current slot has touched
+	total   float32    // the weight of all slots
+	both    []evidence // of documents that hold some of the terms looked up together
 }
 
 type cell struct {
@@ -76,7 +78,16 @@ func (l *lookup) score(b *board, s *slot) error {
 		return err
 	}
 	holders := 0
+	own := l.x.idf(l.x.count(s.alts[0].term))
 	for _, a := range s.alts {
+		if a.like != itself && own > 0 { // a common word says less than the rare one it stands for
+			if l.least(a) > l.x.commonplace() {
+				continue
+			}
+			if r := l.x.idf(l.least(a)) / own; r < 1 {
+				a.weight *= sqrt(r)
+			}
+		}
 		n, err := l.alternative(b, a)
 		if err != nil {
 			return err
@@ -105,16 +116,14 @@ func (l *lookup) score(b *board, s *slot) error {
 // documents have any.
 func (l *lookup) alternative(b *board, a alt) (int, error) {
 	t := &l.x.tune
-	n, idf := l.x.count(a.term), float32(0)
-	for _, m := range a.more {
-		c := l.x.count(m)
-		n = min(n, c)
-		idf += l.x.idf(c)
-	}
+	n := l.least(a)
 	if n == 0 {
 		return 0, nil
 	}
-	idf += l.x.idf(l.x.count(a.term))
+	idf := l.x.idf(l.x.count(a.term))
+	for _, m := range a.more {
+		idf += l.x.idf(l.x.count(m))
+	}
 	visit := func(d int32, e evidence) {
 		c := b.touch(d)
 		if c.best == 0 {
@@ -132,39 +141,84 @@ func (l *lookup) alternative(b *board, a alt) (int, error) {
 		c.fields |= e.mask
 	}
 	if len(a.more) > 0 {
-		return l.all(a, visit)
+		return l.all(b, a, visit)
 	}
 	return n, l.postings(termField, a.term, true, func(d int32, freq uint64) { visit(d, unpack(freq)) })
 }
 
-// all visits the documents that hold every term of a, with the least of the evidence.
-func (l *lookup) all(a alt, visit func(int32, evidence)) (int, error) {
-	terms := append([]string{a.term}, a.more...)
-	slices.SortStableFunc(terms, func(s, t string) int { return cmp.Compare(l.x.count(s), l.x.count(t)) })
-	clear(l.both)
-	if err := l.postings(termField, terms[0], true, func(d int32, freq uint64) { l.both[d] = unpack(freq) }); err != nil {
-		return 0, err
+// commonplace is how many documents make a synonym say nothing.
+func (x *Index) commonplace() int { return 1000 + len(x.docs)/20 }
+
+// least is how many documents hold the rarest term of a.
+func (l *lookup) least(a alt) int {
+	n := l.x.count(a.term)
+	for _, m := range a.more {
+		n = min(n, l.x.count(m))
 	}
-	n := 0
-	for i, t := range terms[1:] {
-		last := i == len(terms)-2
+	return n
+}
+
+func sqrt(f float32) float32 { return float32(math.Sqrt(float64(f))) }
+
+// holder is a document that holds every term of an alternative, with the least of the evidence.
+type holder struct {
+	doc int32
+	ev  evidence
+}
+
+// all visits the holders of a. The words of one phrase ask for the same holders, so they are remembered.
+func (l *lookup) all(b *board, a alt, visit func(int32, evidence)) (int, error) {
+	key := a.term + " " + strings.Join(a.more, " ")
+	found, ok := l.holders[key]
+	if !ok {
+		terms := append([]string{a.term}, a.more...)
+		slices.SortStableFunc(terms, func(s, t string) int { return cmp.Compare(l.x.count(s), l.x.count(t)) })
+		var err error
+		if found, err = l.intersect(b, terms); err != nil {
+			return 0, err
+		}
+		l.holders[key] = found
+	}
+	for _, h := range found {
+		visit(h.doc, h.ev)
+	}
+	return len(found), nil
+}
+
+// intersect finds the holders of terms, the rarest of which comes first.
+func (l *lookup) intersect(b *board, terms []string) ([]holder, error) {
+	if b.both == nil {
+		b.both = make([]evidence, len(b.cells))
+	}
+	var first []int32
+	defer func() {
+		for _, d := range first {
+			b.both[d] = evidence{}
+		}
+	}()
+	var found []holder
+	for i, t := range terms {
 		err := l.postings(termField, t, true, func(d int32, freq uint64) {
-			e, ok := l.both[d]
-			if !ok || e.rounds != uint16(i) {
-				return
+			e := unpack(freq)
+			if i == 0 {
+				first = append(first, d)
+			} else {
+				was := b.both[d]
+				if was.rounds != uint16(i) {
+					return
+				}
+				e.weight, e.mask = min(e.weight, was.weight), e.mask&was.mask
 			}
-			f := unpack(freq)
-			e = evidence{min(e.weight, f.weight), e.mask & f.mask, e.rounds + 1}
-			if l.both[d] = e; last {
-				visit(d, e)
-				n++
+			e.rounds = uint16(i) + 1
+			if b.both[d] = e; i == len(terms)-1 {
+				found = append(found, holder{d, e})
 			}
 		})
 		if err != nil {
-			return 0, err
+			return nil, err
 		}
 	}
-	return n, nil
+	return found, nil
 }
 
 // exact marks the documents whose name the query is: 3 letter by letter, 2 in
@@ -260,7 +314,7 @@ type candidate struct {
 // best lists the best documents that keep allows, and how many there are.
 func (b *board) best(x *Index, keep func(string) bool) ([]candidate, int) {
 	order := func(a, b candidate) int {
-		return cmp.Or(cmp.Compare(b.score, a.score), strings.Compare(x.docs[a.doc].id, x.docs[b.doc].id))
+		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(x.docs[a.doc].place, x.docs[b.doc].place))
 	}
 	var top []candidate
 	total, floor := 0, float32(0)

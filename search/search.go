@@ -72,7 +72,7 @@ func (x *Index) Search(ctx context.Context, q Query) (Result, error) {
 		return Result{}, ErrClosed
 	}
 	text := clip(q.Text, maxQuery)
-	l := &lookup{x: x, ctx: ctx, stems: newStemmerOf(&x.tune), both: map[int32]evidence{}}
+	l := &lookup{x: x, ctx: ctx, stems: newStemmerOf(&x.tune), holders: map[string][]holder{}}
 	slots, err := l.slots(text)
 	if err != nil {
 		return Result{}, err

@@ -49,7 +49,7 @@ const maxAlts = 24
 // stand lists the phrases of concepts that the catalog has, heads first, without the one that was said.
 func (l *lookup) stand(th *thesaurus, concepts []uint16, said string, w [2]float32) []alt {
 	var out []alt
-	add := func(phrase string, weight float32) {
+	add := func(phrase string, weight float32, like likeness) {
 		if phrase == said || len(out) >= maxAlts {
 			return
 		}
@@ -59,23 +59,43 @@ func (l *lookup) stand(th *thesaurus, concepts []uint16, said string, w [2]float
 				return
 			}
 		}
-		a := alt{terms[0], terms[1:], weight}
+		a := alt{terms[0], terms[1:], weight, like}
 		if !slices.ContainsFunc(out, func(b alt) bool { return b.term == a.term && slices.Equal(b.more, a.more) }) {
 			out = append(out, a)
 		}
 	}
 	for _, c := range concepts {
-		add(th.concepts[c].says[0], w[0])
+		add(th.concepts[c].says[0], w[0], akin)
 	}
 	for _, c := range concepts {
 		says := th.concepts[c].says
-		weight := w[1]
+		weight, like := w[1], distant
 		if says[0] == said { // the head itself was said: its words are as near as it is to them
-			weight = w[0]
+			weight, like = w[0], akin
 		}
 		for _, p := range says[1:] {
-			add(p, weight)
+			add(p, weight, like)
 		}
+	}
+	return out
+}
+
+// weigh sets what synonyms count for a word, less if the catalog has the word itself, and less in a long query, which
+// has other words to tell the documents apart.
+func (l *lookup) weigh(synonyms []alt, known bool) []alt {
+	t := &l.x.tune
+	w := t.synonym
+	if known {
+		w = t.known
+	}
+	less := 1 + t.perWord*float32(max(0, l.words-4))
+	out := make([]alt, len(synonyms))
+	for i, a := range synonyms {
+		a.weight = w[0] / less
+		if a.like == distant {
+			a.weight = w[1] / less
+		}
+		out[i] = a
 	}
 	return out
 }

@@ -32,6 +32,8 @@ type tuning struct {
 	pair        float32    // weight of two neighbouring words that names hold side by side
 	value       float32    // weight of a word that is a value for an argument
 	synonym     [2]float32 // weight of a concept's head, and of its other words
+	known       [2]float32 // the same where the catalog has the query's word itself
+	perWord     float32    // how much less synonyms count for each word of a query beyond the fourth
 	translation [2]float32 // the same from another language
 	sure        float32    // coverage from which a result is confident
 	surePerWord float32    // how much less a long query needs
@@ -53,10 +55,10 @@ func defaults() tuning {
 		enum:      weight{.8, 8, .4},
 		hint:      weight{.5, 1, 0},
 
-		saturation:  1.2,
+		saturation:  1.6,
 		weak:        .7,
 		coverage:    .6,
-		nameShare:   .2,
+		nameShare:   .3,
 		boilerplate: .3,
 		serverNamed: 1.2,
 		faint:       .2,
@@ -68,6 +70,8 @@ func defaults() tuning {
 		pair:        .25,
 		value:       .3,
 		synonym:     [2]float32{.7, .6},
+		known:       [2]float32{.5, .35},
+		perWord:     .1,
 		translation: [2]float32{.95, .8},
 		sure:        .45,
 		surePerWord: .05,
