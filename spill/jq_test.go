@@ -85,7 +85,7 @@ func TestJQRefused(t *testing.T) {
 
 // Programs without end, or that make far more than there is, stop in time, and others go on.
 func TestJQCatastrophic(t *testing.T) {
-	s := newShelf(t, Options{JQTime: time.Second})
+	s := newShelf(t, Options{JQTime: 300 * time.Millisecond})
 	a := put(t, s, text(`[1,2,3]`))
 	for _, source := range []string{"repeat(.)", "[range(1e9)]", "last(range(1e18))", "def f: f; f", "def f: 1 + f; f", "[repeat(1)]", `reduce range(60) as $i ("x"; . + .)`,
 		"[.[] | repeat(.)] | length", "until(false; .)", "range(1e9)", `last(repeat("x" * 100000))`, "[combinations(40)]", "[limit(1e9; repeat([1,2,3]))]"} {

@@ -32,6 +32,7 @@ type Item struct {
 type Want struct {
 	Path string // narrows the data first
 	JQ   string // jq filter, works on what path leaves: one output is the value, several are a list, none is ErrNoMatch
+	As   string // one of Forms; default the JSON as it is
 }
 
 // Value returns a part of an artifact as one JSON value without line feeds: a text as a string, a blob as
@@ -54,6 +55,9 @@ func (s *Shelf) Extract(ctx context.Context, items []Item, w Want) (json.RawMess
 		return nil, err
 	}
 	defer v.close()
+	if w.As != "" {
+		return s.formed(ctx, v, items, w)
+	}
 	data, err := v.all(maxValue)
 	if err != nil {
 		return nil, err

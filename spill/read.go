@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -24,7 +25,7 @@ type Query struct {
 	MaxBytes int    // size of the answer up to Options.ReadCeiling; default Budget
 	Pattern  string // grep: RE2, case-insensitive
 	Invert   bool   // grep: the lines that do not match
-	Format   string // "", compact, detail, json; csv and toon not yet
+	Format   string // compact, detail, json, csv, toon; default: a flat table is read as csv or toon where that is smaller
 	Budget   int    // bytes the answer may take, default 16 KiB
 }
 
@@ -43,12 +44,16 @@ type Answer struct {
 	ReturnedMatches int
 	Shape           string
 	LongestLine     int
-	Truncated       bool  // the answer is less than what was asked for
-	NextLine        int   // go on here: slice or grep with fromLine
-	NextOffset      int64 // or here: bytes with offset
-	Offset          int64 // bytes, read: where Text begins
-	Rows            int   // elements, if the data is a list
+	Truncated       bool   // the answer is less than what was asked for
+	NextLine        int    // go on here: slice or grep with fromLine
+	NextOffset      int64  // or here: bytes with offset
+	Offset          int64  // bytes, read: where Text begins
+	Rows            int    // elements, if the data is a list
+	Format          string // csv or toon, if Text is that
 }
+
+// formats are what Query.Format may be.
+var formats = []string{"", "compact", "detail", "json", "csv", "toon"}
 
 const (
 	defaultBudget = 16 << 10
@@ -87,10 +92,11 @@ func (s *Shelf) ReadAll(ctx context.Context, items []Item, q Query) (Answer, err
 		return Answer{}, err
 	}
 	defer v.close()
-	if v, err = v.ready(); err != nil {
+	v, form, err := v.shownAs(q)
+	if err != nil {
 		return Answer{}, err
 	}
-	answer := Answer{Op: q.Op, ByteSize: v.Size}
+	answer := Answer{Op: q.Op, ByteSize: v.Size, Format: form, Rows: v.rows}
 	if v.Index != nil {
 		answer.TotalLines, answer.LongestLine = v.Index.lines(), int(v.Index.Longest)
 	}
@@ -124,10 +130,8 @@ func (s *Shelf) check(q Query) (Query, error) {
 	switch {
 	case q.Op == "shape" || q.Op == "sample":
 		return q, fmt.Errorf("op %s is %w; use stat, head or read with path", q.Op, ErrNotYet)
-	case q.Format == "csv" || q.Format == "toon":
-		return q, fmt.Errorf("format %s is %w", q.Format, ErrNotYet)
-	case q.Format != "" && q.Format != "compact" && q.Format != "detail" && q.Format != "json":
-		return bad("format: %.20q is none of compact, detail, json", q.Format)
+	case !slices.Contains(formats, q.Format):
+		return bad("format: %.20q is none of compact, detail, json, csv, toon", q.Format)
 	}
 	if name, value := q.negative(); name != "" {
 		return bad("%s: %d is negative", name, value)

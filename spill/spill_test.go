@@ -185,7 +185,7 @@ func TestReadRefuses(t *testing.T) {
 		{"jq gives nothing", a, Query{JQ: "empty"}, ErrNoMatch},
 		{"jq fails", a, Query{JQ: ".a.b"}, ErrBadQuery},
 		{"shape", a, Query{Op: "shape"}, ErrNotYet},
-		{"toon", a, Query{Format: "toon"}, ErrNotYet},
+		{"csv of no table", put(t, s, text(`{"a":{"b":1}}x`)), Query{Op: "read", Format: "xml"}, ErrBadQuery},
 		{"negative", a, Query{Op: "head", Lines: -1}, ErrBadQuery},
 		{"behind", a, Query{Op: "slice", FromLine: 9}, ErrBadQuery},
 		{"no match", a, Query{Op: "read", Path: "b"}, ErrNoMatch},

@@ -23,6 +23,7 @@ type view struct {
 	r     io.ReaderAt
 	about *about // nil: not looked at yet
 	found []byte // JSON in memory that is not laid out yet; then r and Index are nil
+	rows  int    // elements, if it is known to be a list
 	close func()
 }
 
@@ -51,7 +52,7 @@ func (s *Shelf) view(ctx context.Context, a *Artifact, p Part) (*view, error) {
 		s.release(a.entry)
 	}
 	if p == Data {
-		v.about = a.about()
+		v.about, v.rows = a.about(), a.Rows
 	}
 	return v, nil
 }
@@ -155,7 +156,46 @@ func (v *view) ready() (*view, error) {
 	if _, err := layout(&out, v.found); err != nil {
 		return nil, err
 	}
-	return viewOf(bytes.TrimSuffix(out.Bytes(), []byte("\n")), true), nil
+	laid := viewOf(bytes.TrimSuffix(out.Bytes(), []byte("\n")), true)
+	if v.found[0] == '[' {
+		for range rawjson.Elements(v.found) {
+			laid.rows++
+		}
+	}
+	return laid, nil
+}
+
+// shownAs makes a view ready to be shown, in the form the query asks for: form is csv or toon if that is what it is now.
+func (v *view) shownAs(q Query) (shown *view, form string, err error) {
+	asked := q.Format == "csv" || q.Format == "toon"
+	chosen := q.Format == "" || q.Format == "compact"
+	switch {
+	case q.Op == "stat" || q.Op == "bytes" || !asked && (q.Op != "read" || !chosen) || !v.JSON:
+	case asked:
+		data, err := v.all(maxValue)
+		if err != nil {
+			return nil, "", err
+		}
+		text, rows, err := written(data, q.Format)
+		if err != nil {
+			return nil, "", err
+		}
+		shown = viewOf(text, false)
+		shown.rows = rows
+		return shown, q.Format, nil
+	case v.Size <= maxCompare:
+		data, err := v.all(maxCompare)
+		if err != nil {
+			return nil, "", err
+		}
+		if form, text, rows := smallest(data); form != "" {
+			shown = viewOf(text, false)
+			shown.rows = rows
+			return shown, form, nil
+		}
+	}
+	shown, err = v.ready()
+	return shown, "", err
 }
 
 // viewOf makes a view of bytes in memory.
