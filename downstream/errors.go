@@ -10,6 +10,11 @@ import (
 	"unicode/utf8"
 )
 
+const (
+	maxWhy = 600     // bytes shown of a reason
+	maxRaw = 4 << 10 // bytes of a text in which secrets are looked for before it is cut to what is shown
+)
+
 // Fate says what became of a request that failed.
 type Fate int
 

@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/proxy-dispatch/proxy-dispatch/downstream/process"
 )
 
 // The test binary plays the other processes: with FIXTURE set it is a server with these comma-separated faults,
@@ -24,7 +26,7 @@ func TestMain(m *testing.M) {
 	case os.Getenv("FIXTURE") != "":
 		newFixture(strings.Split(os.Getenv("FIXTURE"), ",")).serve()
 	case os.Getenv("WATCHER") != "":
-		if Watch(os.Stdin) != nil {
+		if process.Watch(os.Stdin) != nil {
 			os.Exit(1)
 		}
 	case os.Getenv("PARENT") != "":

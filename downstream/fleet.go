@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+
+	"github.com/proxy-dispatch/proxy-dispatch/downstream/process"
 )
 
 // Fleet is the set of servers. Its methods may be called concurrently.
@@ -16,7 +18,7 @@ type Fleet struct {
 	order       []*member
 	members     map[string]*member
 	events      *eventQueue
-	watcher     *watcher
+	watcher     *process.Watcher
 	life        context.Context
 	end         context.CancelCauseFunc
 	supervisors sync.WaitGroup
@@ -27,7 +29,7 @@ type Fleet struct {
 // contradict each other.
 func New(o Options) (*Fleet, error) {
 	o = o.withDefaults()
-	f := &Fleet{options: o, members: map[string]*member{}, watcher: newWatcher(o.Watcher, o.Log)}
+	f := &Fleet{options: o, members: map[string]*member{}, watcher: process.NewWatcher(o.Watcher, o.Log)}
 	f.life, f.end = context.WithCancelCause(context.Background())
 	for _, s := range o.Servers {
 		if s.Name == "" || f.members[s.Name] != nil {
@@ -172,7 +174,7 @@ func (f *Fleet) Close() error {
 		}
 		f.end(errClosing)
 		f.supervisors.Wait()
-		f.watcher.close()
+		f.watcher.Close()
 		f.events.close()
 	})
 	return nil

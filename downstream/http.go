@@ -196,7 +196,7 @@ func outer(err error, fate Fate) error {
 }
 
 // shorter bounds the body of an HTTP error, leaving enough to find secrets in before it is cut to what is shown.
-func shorter(err error) error { return rewordedError{err, clip(err.Error(), 2*stderrLine)} }
+func shorter(err error) error { return rewordedError{err, clip(err.Error(), maxRaw)} }
 
 // notify sends in the background: the transport waits for the server's answer. In the new era there is nothing
 // to say: a request is cancelled by hanging up.

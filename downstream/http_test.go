@@ -287,7 +287,7 @@ func TestRemoteAnswers(t *testing.T) {
 			if strings.Join(strings.Fields(string(got)), "") != tt.want || tt.is != nil && !errors.Is(err, tt.is) || (err != nil) != (tt.want == "") {
 				t.Errorf("got %.200s, %v; want %.200s, %v", got, err, tt.want, tt.is)
 			}
-			if err != nil && (fateOf(err) != tt.fate || len(err.Error()) > 3*whyLine) {
+			if err != nil && (fateOf(err) != tt.fate || len(err.Error()) > maxWhy*3/2) {
 				t.Errorf("got %s of %d bytes, want %s", fateOf(err), len(err.Error()), tt.fate)
 			}
 		})

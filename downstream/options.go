@@ -69,7 +69,7 @@ type Options struct {
 	Redact func(server, text string) string
 	// MaxMessage is the largest message taken from a server in bytes; 0 is 256 MiB.
 	MaxMessage int64
-	// Watcher is the command line of a process that runs Watch on its stdin; nil is none.
+	// Watcher is the command line of a process that runs process.Watch on its stdin; nil is none.
 	Watcher []string
 	// PingEvery is how long a session may be idle before it is pinged; 0 is 30 s, negative never.
 	PingEvery time.Duration

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
+
+	"github.com/proxy-dispatch/proxy-dispatch/downstream/process"
 )
 
 const (
@@ -25,7 +27,7 @@ type member struct {
 	options Server
 	fleet   *Fleet
 	log     *slog.Logger
-	babble  *limitedLog
+	babble  *process.Log // of what is no message
 	tools   *headerTools
 	dial    func(ctx context.Context, s *session) (conn, error)
 	probe   bool // whether discover comes before initialize
@@ -52,9 +54,10 @@ type member struct {
 }
 
 func newMember(f *Fleet, s Server) (*member, error) {
+	log := f.options.Log.With("server", s.Name)
 	m := &member{
-		options: s, fleet: f, log: f.options.Log.With("server", s.Name),
-		babble: newLimitedLog(), tools: &headerTools{}, changed: make(chan struct{}),
+		options: s, fleet: f, log: log, babble: process.NewLog(log),
+		tools: &headerTools{}, changed: make(chan struct{}),
 		pause: &backoff.ExponentialBackOff{
 			InitialInterval: restartFirst, MaxInterval: restartMost, Multiplier: 2, RandomizationFactor: 0.2,
 		},
@@ -86,7 +89,7 @@ func (m *member) chooseDialer() error {
 		m.fixed = eraLegacy
 	case s.Transport == "stdio" && s.Command != "":
 		m.pings, m.again = true, true
-		m.dial = func(_ context.Context, ss *session) (conn, error) { return dialStdio(m, ss) }
+		m.dial = m.dialStdio
 	case s.URL != "" && (s.Transport == "" || s.Transport == "http"):
 		m.pings, m.probe = true, true
 		m.dial = m.dialHTTP
@@ -101,10 +104,11 @@ func (m *member) chooseDialer() error {
 
 func (m *member) redact(text string) string { return m.fleet.options.Redact(m.options.Name, text) }
 
+// shown makes one short line without secrets of a text from outside.
+func (m *member) shown(text string, limit int) string { return clip(m.redact(text), limit) }
+
 // reword gives err without secrets.
-func (m *member) reword(err error) error {
-	return rewordedError{err, clip(m.redact(err.Error()), 2*whyLine)}
-}
+func (m *member) reword(err error) error { return rewordedError{err, m.shown(err.Error(), maxWhy)} }
 
 // session gives the ready session, after waiting for one if need be.
 func (m *member) session(ctx context.Context) (*session, error) {
@@ -360,7 +364,7 @@ func (m *member) forgive() {
 func (m *member) show(state State, cause error) {
 	m.cause, m.why = cause, ""
 	if cause != nil {
-		m.why = clip(m.redact(cause.Error()), 2*whyLine)
+		m.why = m.shown(cause.Error(), maxWhy)
 		if errors.Is(cause, ErrAuthRequired) {
 			state = StateNeedsLogin
 		}

@@ -8,7 +8,7 @@ import (
 	"os/signal"
 	"syscall"
 
-	"github.com/proxy-dispatch/proxy-dispatch/downstream"
+	"github.com/proxy-dispatch/proxy-dispatch/downstream/process"
 )
 
 // watchWord makes this program the watcher that ends the servers' processes when we are gone.
@@ -19,7 +19,7 @@ func main() { os.Exit(run()) }
 // run is the whole program; it returns the exit code.
 func run() int {
 	if len(os.Args) == 2 && os.Args[1] == watchWord {
-		if err := downstream.Watch(os.Stdin); err != nil {
+		if err := process.Watch(os.Stdin); err != nil {
 			fmt.Fprintln(os.Stderr, "proxy-dispatch watcher:", err)
 			return exitFailed
 		}

@@ -1,4 +1,4 @@
-package downstream
+package process
 
 import (
 	"fmt"
@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// watcher is our side of the watcher process: it starts with the first group and hears of each one that comes or
-// goes. If it dies it is started again with the next group and told of all. A nil watcher watches nothing.
-type watcher struct {
+// Watcher is our side of the watcher process: it starts with the first group and hears of each one that comes or
+// goes. If it dies it is started again with the next group and told of all. A nil Watcher watches nothing.
+type Watcher struct {
 	argv []string
 	log  *slog.Logger
 
@@ -22,14 +22,16 @@ type watcher struct {
 	closed bool
 }
 
-func newWatcher(argv []string, log *slog.Logger) *watcher {
+// NewWatcher makes a Watcher of the command line of a process that runs Watch on its stdin; nil if that is empty. The
+// log hears if it does not start.
+func NewWatcher(argv []string, log *slog.Logger) *Watcher {
 	if len(argv) == 0 {
 		return nil
 	}
-	return &watcher{argv: argv, log: log, living: map[int]bool{}}
+	return &Watcher{argv: argv, log: log, living: map[int]bool{}}
 }
 
-func (w *watcher) add(id int) {
+func (w *Watcher) add(id int) {
 	if w == nil {
 		return
 	}
@@ -47,7 +49,7 @@ func (w *watcher) add(id int) {
 	}
 }
 
-func (w *watcher) remove(id int) {
+func (w *Watcher) remove(id int) {
 	if w == nil {
 		return
 	}
@@ -57,7 +59,7 @@ func (w *watcher) remove(id int) {
 	_ = w.tell('-', id) // a dead watcher is replaced by the next add
 }
 
-func (w *watcher) tell(sign byte, id int) error {
+func (w *Watcher) tell(sign byte, id int) error {
 	if w.stdin == nil {
 		return io.ErrClosedPipe
 	}
@@ -66,7 +68,7 @@ func (w *watcher) tell(sign byte, id int) error {
 }
 
 // start runs a watcher process and tells it of every living group.
-func (w *watcher) start() error {
+func (w *Watcher) start() error {
 	w.stop(0)
 	cmd := exec.Command(w.argv[0], w.argv[1:]...)
 	ownSession(cmd)
@@ -87,7 +89,7 @@ func (w *watcher) start() error {
 }
 
 // stop ends the watcher process, which then ends the groups it still knows.
-func (w *watcher) stop(grace time.Duration) {
+func (w *Watcher) stop(grace time.Duration) {
 	if w.cmd == nil {
 		return
 	}
@@ -99,7 +101,8 @@ func (w *watcher) stop(grace time.Duration) {
 	w.cmd, w.stdin = nil, nil
 }
 
-func (w *watcher) close() {
+// Close ends the watcher process and with it whatever groups it still knows. No group is watched afterwards.
+func (w *Watcher) Close() {
 	if w == nil {
 		return
 	}

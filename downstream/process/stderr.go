@@ -1,4 +1,4 @@
-package downstream
+package process
 
 import (
 	"bufio"
@@ -17,25 +17,27 @@ import (
 const (
 	stderrLine  = 2 << 10 // bytes shown of a line
 	stderrKept  = 20      // lines remembered to explain an exit
-	whyLine     = 300
-	maxBabble   = 200
+	whyLine     = 300     // bytes of a line that explains an exit
 	logsASecond = 20
 	logsAtOnce  = 100
 )
 
-// limitedLog logs what a server makes us log, as fast as is useful, and counts the rest.
-type limitedLog struct {
+// Log takes what a server makes us log, as fast as is useful, and counts the rest. It may be used concurrently.
+type Log struct {
+	to    *slog.Logger
 	limit *rate.Limiter
 
 	mu      sync.Mutex
 	dropped int
 }
 
-func newLimitedLog() *limitedLog {
-	return &limitedLog{limit: rate.NewLimiter(logsASecond, logsAtOnce)}
+// NewLog makes a Log that writes at most 20 lines a second, and 100 at once, to the given one.
+func NewLog(to *slog.Logger) *Log {
+	return &Log{to: to, limit: rate.NewLimiter(logsASecond, logsAtOnce)}
 }
 
-func (l *limitedLog) log(to *slog.Logger, level slog.Level, message, line string) {
+// Line logs one line of the server's, or drops it; what was dropped is told with the next one.
+func (l *Log) Line(level slog.Level, message, line string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.limit.Allow() {
@@ -47,23 +49,22 @@ func (l *limitedLog) log(to *slog.Logger, level slog.Level, message, line string
 		attrs = append(attrs, slog.Int("dropped_before", l.dropped))
 		l.dropped = 0
 	}
-	to.LogAttrs(context.Background(), level, message, attrs...)
+	l.to.LogAttrs(context.Background(), level, message, attrs...)
 }
 
 // stderrLog follows the stderr of one process: into the log, and remembering its last lines.
 type stderrLog struct {
-	to      *slog.Logger
-	redact  func(string) string
-	limited *limitedLog
-	file    *os.File
-	done    chan struct{}
+	log  *Log
+	show func(text string, limit int) string
+	file *os.File
+	done chan struct{}
 
 	mu   sync.Mutex
 	last []string
 }
 
-func newStderrLog(to *slog.Logger, redact func(string) string) *stderrLog {
-	return &stderrLog{to: to, redact: redact, limited: newLimitedLog(), done: make(chan struct{})}
+func newStderrLog(to *slog.Logger, show func(string, int) string) *stderrLog {
+	return &stderrLog{log: NewLog(to), show: show, done: make(chan struct{})}
 }
 
 // follow reads f to its end in a goroutine for which stop waits, and closes it.
@@ -93,11 +94,11 @@ func (s *stderrLog) read(r io.Reader) {
 }
 
 func (s *stderrLog) take(line string) {
-	line = clip(s.redact(line), stderrLine)
+	line = s.show(strings.TrimSpace(line), stderrLine)
 	if line == "" {
 		return
 	}
-	s.limited.log(s.to, slog.LevelInfo, "server stderr", line)
+	s.log.Line(slog.LevelInfo, "server stderr", line)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.last) == stderrKept {
@@ -114,14 +115,14 @@ func (s *stderrLog) telling() string {
 		lower := strings.ToLower(s.last[i])
 		for _, word := range []string{"error", "panic", "fatal", "not found", "cannot"} {
 			if strings.Contains(lower, word) {
-				return clip(s.last[i], whyLine)
+				return s.show(s.last[i], whyLine)
 			}
 		}
 	}
 	if len(s.last) == 0 {
 		return ""
 	}
-	return clip(s.last[len(s.last)-1], whyLine)
+	return s.show(s.last[len(s.last)-1], whyLine)
 }
 
 // stop waits until everything was read, for grace at most; then it stops reading.

@@ -1,4 +1,4 @@
-package downstream
+package process
 
 import (
 	"os/exec"

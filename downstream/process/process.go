@@ -1,4 +1,5 @@
-package downstream
+// Package process runs a server's process and ends everything it started.
+package process
 
 import (
 	"errors"
@@ -21,14 +22,36 @@ const (
 	graceRead  = 200 * time.Millisecond // for output that somebody still holds open
 )
 
-// process is one running server and all it starts.
-type process struct {
+// Options say what to run.
+type Options struct {
+	// Command is the program, looked up in the PATH of Env if Env sets one.
+	Command string
+	// Args are the program's arguments.
+	Args []string
+	// Env is a list of K=V added to this process's own environment.
+	Env []string
+	// Dir is the working directory; "" is ours.
+	Dir string
+	// Log takes what the process writes to its stderr; nil discards.
+	Log *slog.Logger
+	// Show makes one line of at most limit bytes, without secrets, of a text from the process; nil changes
+	// nothing. Called concurrently.
+	Show func(text string, limit int) string
+	// Watcher ends the process if this one is killed; nil is none.
+	Watcher *Watcher
+}
+
+// Process is one running server and all it starts.
+type Process struct {
+	// Stdin is what the server reads; End closes it.
+	Stdin *os.File
+	// Stdout is what the server writes; whoever reads it calls Why when it ended. It is closed when all is gone.
+	Stdout *os.File
+
 	cmd    *exec.Cmd
 	group  *group
-	stdin  *os.File
-	stdout *os.File
-	errors *stderrLog
-	watch  *watcher
+	stderr *stderrLog
+	watch  *Watcher
 	status error         // of the exit
 	exited chan struct{} // the server itself ended
 	gone   chan struct{} // and so did everything it started
@@ -36,17 +59,23 @@ type process struct {
 	once   sync.Once
 }
 
-// startProcess starts the server in a process group of its own.
-func startProcess(s Server, w *watcher, stderr *stderrLog) (*process, error) {
-	p := &process{
-		errors: stderr, watch: w,
+// Start starts the server in a process group of its own. End must follow, also if the server ends by itself.
+func Start(o Options) (*Process, error) {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Show == nil {
+		o.Show = func(text string, _ int) string { return text }
+	}
+	p := &Process{
+		stderr: newStderrLog(o.Log, o.Show), watch: o.Watcher,
 		exited: make(chan struct{}), gone: make(chan struct{}), read: make(chan struct{}),
 	}
-	p.cmd = exec.Command(s.Command, s.Args...)
-	p.cmd.Dir = s.Dir
-	if len(s.Env) > 0 {
-		p.cmd.Env = append(p.cmd.Environ(), s.Env...)
-		if path, ok := lookInEnv(s.Command, s.Env); ok {
+	p.cmd = exec.Command(o.Command, o.Args...)
+	p.cmd.Dir = o.Dir
+	if len(o.Env) > 0 {
+		p.cmd.Env = append(p.cmd.Environ(), o.Env...)
+		if path, ok := lookInEnv(o.Command, o.Env); ok {
 			p.cmd.Path, p.cmd.Err = path, nil
 		}
 	}
@@ -64,18 +93,18 @@ func startProcess(s Server, w *watcher, stderr *stderrLog) (*process, error) {
 		return nil, fmt.Errorf("start: %w", err)
 	}
 	p.group = groupOf(p.cmd)
-	w.add(p.group.id)
+	p.watch.add(p.group.id)
 	go p.reap()
 	return p, nil
 }
 
 // pipes connects the three streams and gives the ends that the server inherits.
-func (p *process) pipes() (theirs []*os.File, err error) {
+func (p *Process) pipes() (theirs []*os.File, err error) {
 	var inRead, outWrite, errRead, errWrite *os.File
-	if inRead, p.stdin, err = os.Pipe(); err != nil {
+	if inRead, p.Stdin, err = os.Pipe(); err != nil {
 		return nil, err
 	}
-	if p.stdout, outWrite, err = os.Pipe(); err == nil {
+	if p.Stdout, outWrite, err = os.Pipe(); err == nil {
 		errRead, errWrite, err = os.Pipe()
 	}
 	if err != nil {
@@ -87,12 +116,12 @@ func (p *process) pipes() (theirs []*os.File, err error) {
 		return nil, err
 	}
 	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = inRead, outWrite, errWrite
-	p.errors.follow(errRead)
+	p.stderr.follow(errRead)
 	return []*os.File{inRead, outWrite, errWrite}, nil
 }
 
-func (p *process) closePipes() {
-	for _, f := range []*os.File{p.stdin, p.stdout} {
+func (p *Process) closePipes() {
+	for _, f := range []*os.File{p.Stdin, p.Stdout} {
 		if f != nil {
 			f.Close()
 		}
@@ -119,7 +148,7 @@ func lookInEnv(command string, env []string) (string, bool) {
 }
 
 // reap waits for the server's exit and then ends what it left behind.
-func (p *process) reap() {
+func (p *Process) reap() {
 	p.status = p.cmd.Wait()
 	close(p.exited)
 	p.group.finish(graceGroup)
@@ -129,14 +158,15 @@ func (p *process) reap() {
 	case <-time.After(graceRead):
 	}
 	p.closePipes() // somebody who left the group may hold the other ends
-	p.errors.stop(graceRead)
+	p.stderr.stop(graceRead)
 	close(p.gone)
 }
 
-// end makes the server and everything it started end: first by the end of its input, then politely, then not.
-func (p *process) end() {
+// End makes the server and everything it started end, in less than two seconds: first by the end of its input, then
+// politely, then not. It may be called more than once, also concurrently; each call returns when all is gone.
+func (p *Process) End() {
 	p.once.Do(func() {
-		p.stdin.Close()
+		p.Stdin.Close()
 		if !p.waits(graceStdin) {
 			p.group.terminate()
 			if !p.waits(graceTerm) {
@@ -147,7 +177,7 @@ func (p *process) end() {
 	<-p.gone
 }
 
-func (p *process) waits(d time.Duration) bool {
+func (p *Process) waits(d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
@@ -158,11 +188,13 @@ func (p *process) waits(d time.Duration) bool {
 	}
 }
 
-// why says how the server ended, waiting a little for its exit to follow the end of its output.
-func (p *process) why(err error) error {
+// Why says how the server ended, after the reading of Stdout ended with err: it waits a little for the exit to follow.
+// The reader calls it once.
+func (p *Process) Why(err error) error {
+	close(p.read)
 	text := "closed its output"
 	if p.waits(graceRead) {
-		p.errors.stop(graceRead)
+		p.stderr.stop(graceRead)
 		text = "exited"
 		if p.status != nil {
 			text = "exited: " + p.status.Error()
@@ -170,38 +202,8 @@ func (p *process) why(err error) error {
 	} else if !errors.Is(err, io.EOF) {
 		text = err.Error()
 	}
-	if line := p.errors.telling(); line != "" {
+	if line := p.stderr.telling(); line != "" {
 		text += ": " + line
 	}
 	return errors.New(text)
 }
-
-// stdioConn is the connection to a stdio server: its process and the wire to it.
-type stdioConn struct {
-	*wire
-	proc *process
-}
-
-func dialStdio(m *member, s *session) (conn, error) {
-	stderr := newStderrLog(m.log, m.redact)
-	proc, err := startProcess(m.options, m.fleet.watcher, stderr)
-	if err != nil {
-		return nil, err
-	}
-	over := func(err error) error {
-		close(proc.read)
-		return proc.why(err)
-	}
-	garbage := func(line []byte) {
-		m.babble.log(m.log, slog.LevelWarn, "server wrote something that is no message to its stdout", clip(m.redact(string(line[:min(len(line), 2*stderrLine)])), maxBabble))
-	}
-	return &stdioConn{newWire(proc.stdout, proc.stdin, m.fleet.options.MaxMessage, s, garbage, over), proc}, nil
-}
-
-func (c *stdioConn) close() {
-	c.lose(errLost)
-	c.proc.end()
-	c.workers.Wait()
-}
-
-var _ conn = (*stdioConn)(nil)
