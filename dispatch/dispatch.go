@@ -15,6 +15,7 @@ import (
 
 	"github.com/proxy-dispatch/proxy-dispatch/catalog"
 	"github.com/proxy-dispatch/proxy-dispatch/dispatch/view"
+	"github.com/proxy-dispatch/proxy-dispatch/search"
 	"github.com/proxy-dispatch/proxy-dispatch/spill"
 	"github.com/proxy-dispatch/proxy-dispatch/tokens"
 )
@@ -40,6 +41,10 @@ type Options struct {
 	Rules view.Rules
 	// Keywords are hidden words by which search finds a server's tools.
 	Keywords map[string][]string
+	// ToolKeywords are hidden words by which search finds one tool; nil means none.
+	ToolKeywords func(server, tool string) []string
+	// Search says how tools are ranked; the zero value ranks by words.
+	Search search.Options
 	// Recorder sees every request; nil records nothing.
 	Recorder Recorder
 	// Log receives what has no other reader; nil discards.
@@ -54,6 +59,9 @@ type Options struct {
 	MaxInput int
 	// StringArguments makes `arguments` a JSON string in the definition, for strict hosts.
 	StringArguments bool
+	// SharesFiles tells whether a server can open files of this machine, so that {"$from": …, "as": "path"} makes
+	// sense for it; nil: none can.
+	SharesFiles func(server string) bool
 	// Redact hides secrets in our own words about servers; nil changes nothing.
 	Redact func(string) string
 }
@@ -95,6 +103,9 @@ func withDefaults(o Options) (Options, error) {
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.ToolKeywords == nil {
+		o.ToolKeywords = func(string, string) []string { return nil }
 	}
 	if o.MediaThreshold == 0 {
 		o.MediaThreshold = 1 << 20

@@ -2,7 +2,7 @@ package dispatch
 
 import (
 	"context"
-	"strings"
+	"slices"
 	"sync"
 
 	"github.com/proxy-dispatch/proxy-dispatch/catalog"
@@ -37,53 +37,11 @@ type ranking struct {
 	total     int
 	confident bool
 	near      []string
+	note      string
 }
 
-// rank ranks the entries for each intent of the query and takes turns between the intents.
+// rank ranks the entries that keep allows.
 func (d *Dispatcher) rank(ctx context.Context, v *view.View, query string, keep func(*catalog.Entry) bool) (ranking, error) {
-	var per []ranking
-	for intent := range strings.SplitSeq(query, ";") {
-		if strings.TrimSpace(intent) == "" {
-			continue
-		}
-		r, err := d.rankOne(ctx, v, intent, keep)
-		if err != nil {
-			return ranking{}, err
-		}
-		per = append(per, r)
-	}
-	if len(per) == 1 {
-		return per[0], nil
-	}
-	return interleave(per), nil
-}
-
-func interleave(per []ranking) ranking {
-	var out ranking
-	seen := map[catalog.Ref]bool{}
-	for turn, more := 0, true; more; turn++ {
-		more = false
-		for _, r := range per {
-			if turn >= len(r.hits) {
-				continue
-			}
-			more = true
-			if h := r.hits[turn]; !seen[h.entry.Ref] {
-				seen[h.entry.Ref] = true
-				out.hits = append(out.hits, h)
-			}
-		}
-	}
-	out.total = len(out.hits)
-	for _, r := range per {
-		out.total = max(out.total, r.total)
-		out.confident = out.confident || r.confident
-		out.near = append(out.near, r.near...)
-	}
-	return out
-}
-
-func (d *Dispatcher) rankOne(ctx context.Context, v *view.View, query string, keep func(*catalog.Entry) bool) (ranking, error) {
 	x, err := d.indexOf(v)
 	if err != nil {
 		return ranking{}, err
@@ -93,7 +51,7 @@ func (d *Dispatcher) rankOne(ctx context.Context, v *view.View, query string, ke
 	if err != nil {
 		return ranking{}, &Error{Code: Internal, Message: "search: " + err.Error(), Err: err}
 	}
-	r := ranking{total: res.Total, confident: res.Confident, near: res.Near}
+	r := ranking{total: res.Total, confident: res.Confident, near: res.Near, note: res.Note}
 	for _, h := range res.Hits {
 		r.hits = append(r.hits, rankedEntry{entry: x.entries[h.ID], score: h.Score, fields: h.Fields})
 	}
@@ -119,7 +77,7 @@ func (d *Dispatcher) indexOf(v *view.View) (*indexed, error) {
 			}
 		}
 	}
-	ix, err := search.Build(docs)
+	ix, err := d.o.Search.Build(docs)
 	if err != nil {
 		return nil, &Error{Code: Internal, Message: "build the search index: " + err.Error(), Err: err}
 	}
@@ -138,9 +96,9 @@ func (d *Dispatcher) indexOf(v *view.View) (*indexed, error) {
 // document is what search knows of an entry.
 func (d *Dispatcher) document(v *view.View, e *catalog.Entry) search.Doc {
 	doc := search.Doc{ID: string(e.Kind) + " " + e.Server + " " + e.Name, Kind: string(e.Kind), Server: e.Server,
-		Name: e.Name, Title: e.Title, Description: e.Description, Keywords: d.o.Keywords[e.Server]}
+		Name: e.Name, Title: e.Title, Description: e.Description, Keywords: d.o.ToolKeywords(e.Server, e.Name), About: d.o.Keywords[e.Server]}
 	if srv := v.Snapshot.Server(e.Server); srv != nil && srv.Description != "" {
-		doc.Keywords = append(append([]string(nil), doc.Keywords...), srv.Description)
+		doc.About = append(slices.Clone(doc.About), srv.Description)
 	}
 	if h := hintOf(e); h != "" {
 		doc.Hints = []string{h}

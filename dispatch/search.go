@@ -29,6 +29,7 @@ type SearchAnswer struct {
 	Confident    bool          `json:"confident"`
 	Results      []Found       `json:"results"`
 	Unavailable  []Unavailable `json:"unavailable,omitempty"`
+	Note         string        `json:"note,omitempty"` // how the ranking differs from what is configured
 	Repairs      []string      `json:"repairs,omitempty"`
 
 	near   []string
@@ -94,7 +95,7 @@ func (d *Dispatcher) Search(ctx context.Context, _ Agent, q SearchRequest) (*Sea
 		return nil, err
 	}
 	a := &SearchAnswer{Action: "search", Query: q.Query, TotalMatches: found.total, Confident: found.confident,
-		Results: []Found{}, Unavailable: d.unavailable(v, only), near: found.near, offset: q.Offset, tokens: d.o.SearchBudget, count: d.o.Tokens.Count}
+		Results: []Found{}, Unavailable: d.unavailable(v, only), Note: d.o.Redact(found.note), near: found.near, offset: q.Offset, tokens: d.o.SearchBudget, count: d.o.Tokens.Count}
 	for _, h := range page(found.hits, q.Offset, limitOr(q.Limit, defaultHits)) {
 		a.Results = append(a.Results, d.found(v, h, q.Schemas))
 	}
@@ -143,6 +144,9 @@ func (a *SearchAnswer) Text() string { return a.text() }
 
 func (a *SearchAnswer) text() string {
 	head, foot := a.head(), unavailableLine(a.Unavailable)
+	if a.Note != "" {
+		foot = strings.TrimLeft(foot+"\n"+clip(oneLine(a.Note), 200), "\n")
+	}
 	lines, cut := shrink(len(a.Results), a.tokens-a.count(head+foot)-40, a.count, func(i, level int) string { return a.Results[i].line(level) })
 	var b strings.Builder
 	b.WriteString(head)

@@ -111,6 +111,7 @@ func (b *builder) gather(d *Doc) *terms {
 	b.text(inLead, t.lead, lead)
 	b.text(inRest, t.rest, rest)
 	b.text(inKeyword, t.keyword, d.Keywords...)
+	b.text(inAbout, t.about, d.About...)
 	b.text(inHint, t.hint, d.Hints...)
 	b.params(d.Params)
 	out := newTerms(termField, len(b.met), 0)

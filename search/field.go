@@ -16,8 +16,9 @@ const (
 	inParamText
 	inEnum
 	inHint
+	inAbout
 
-	fieldBits = 10
+	fieldBits = 11
 	fieldMask = 1<<fieldBits - 1
 )
 
@@ -34,7 +35,7 @@ func fieldNames(mask uint16) []string {
 	}
 	add(inName, "name")
 	add(inTitle, "title")
-	add(inKeyword, "keyword")
+	add(inKeyword|inAbout, "keyword")
 	add(inServer, "server")
 	add(inLead|inRest, "description")
 	add(inParam, "parameter")

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 	"sync"
@@ -39,6 +40,7 @@ type Index struct {
 	vocab   vocabulary
 	stems   stemTable
 	lexicon *Lexicon
+	meaning *semantics // nil without
 	boards  sync.Pool
 	tune    tuning
 }
@@ -79,6 +81,9 @@ func build(docs []Doc, t tuning, o Options) (*Index, error) {
 		return nil, closing(bx, err)
 	}
 	b.finish()
+	if o.Meaning != nil {
+		x.meaning = newSemantics(o.Meaning, docs)
+	}
 	return x, nil
 }
 
@@ -99,7 +104,26 @@ func (x *Index) Close() error {
 		err = cerr
 	}
 	x.bleve, x.reader = nil, nil
+	if x.meaning != nil {
+		x.meaning.close()
+	}
 	return err
+}
+
+// Learned waits until the vectors of all documents are there; without Meaning it returns at once. The error is ctx's,
+// or that of the first failure to get them, after which they are asked for again in time.
+func (x *Index) Learned(ctx context.Context) error {
+	if x.meaning == nil {
+		return nil
+	}
+	select {
+	case <-x.meaning.ready:
+		return nil
+	case err := <-x.meaning.fault:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // open takes the one reader all searches share and learns bleve's document

@@ -62,5 +62,6 @@ var parts = []part{
 	{"typos", func(t *tuning) { t.noTypos = true }},
 	{"prefixes", func(t *tuning) { t.noPrefixes = true }},
 	{"pairs", func(t *tuning) { t.pair, t.noPairs = 0, true }},
+	{"intents", func(t *tuning) { t.noIntents = true }},
 	{"values", func(t *tuning) { t.noValues = true }},
 }

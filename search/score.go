@@ -311,11 +311,8 @@ type candidate struct {
 	fields       uint16
 }
 
-// best lists the best documents that keep allows, and how many there are.
-func (b *board) best(x *Index, keep func(string) bool) ([]candidate, int) {
-	order := func(a, b candidate) int {
-		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(x.docs[a.doc].place, x.docs[b.doc].place))
-	}
+// best lists the best documents that keep allows, and how many there are; it adds these to union.
+func (b *board) best(x *Index, keep func(string) bool, union map[int32]bool) ([]candidate, int) {
 	var top []candidate
 	total, floor := 0, float32(0)
 	for _, d := range b.touched {
@@ -323,18 +320,21 @@ func (b *board) best(x *Index, keep func(string) bool) ([]candidate, int) {
 			continue
 		}
 		total++
+		if union != nil {
+			union[d] = true
+		}
 		c := &b.cells[d]
 		if c.score < floor {
 			continue
 		}
 		top = append(top, candidate{d, c.score, c.cover, c.name, c.fields})
 		if len(top) == 4*maxHits { // the best stay, the rest makes room
-			slices.SortFunc(top, order)
+			slices.SortFunc(top, x.byScore)
 			top = top[:maxHits]
 			floor = top[maxHits-1].score
 		}
 	}
-	slices.SortFunc(top, order)
+	slices.SortFunc(top, x.byScore)
 	return top[:min(len(top), maxHits)], total
 }
 

@@ -54,13 +54,7 @@ func plural(word string) string {
 }
 
 // stopWords are words of a sentence that say nothing about the tool wanted.
-var stopWords = sync.OnceValue(func() map[string]bool {
-	m := map[string]bool{}
-	for w := range strings.FieldsSeq(stopList) {
-		m[w] = true
-	}
-	return m
-})
+var stopWords = sync.OnceValue(func() map[string]bool { return wordSet(stopList) })
 
 const stopList = `
 a an the this that these those some any each every all both either such
@@ -76,13 +70,7 @@ able currently now out up
 `
 
 // faintWords describe tools as such; they count, but for little.
-var faintWords = sync.OnceValue(func() map[string]bool {
-	m := map[string]bool{}
-	for w := range strings.FieldsSeq(faintList) {
-		m[w] = true
-	}
-	return m
-})
+var faintWords = sync.OnceValue(func() map[string]bool { return wordSet(faintList) })
 
 const faintList = `
 tool tools function functions api apis method endpoint parameter parameters param params argument arguments

@@ -15,7 +15,7 @@ func (w weight) of(length int) float32 {
 
 // tuning holds every number of the ranking.
 type tuning struct {
-	name, title, keyword, server, lead, rest, param, paramText, enum, hint weight
+	name, title, keyword, server, lead, rest, param, paramText, enum, hint, about weight
 
 	saturation  float32 // evidence at which a word counts half
 	weak        float32 // share of coverage of a word found in no strong field
@@ -39,7 +39,7 @@ type tuning struct {
 	surePerWord float32    // how much less a long query needs
 	sureName    float32    // weight of a name that is confident when said whole, in rarest words
 
-	noSynonyms, noLanguages, noStops, noStems, noTypos, noPrefixes, noPairs, noValues bool // parts left out
+	noSynonyms, noLanguages, noStops, noStems, noTypos, noPrefixes, noPairs, noValues, noIntents bool // parts left out
 }
 
 func defaults() tuning {
@@ -54,6 +54,7 @@ func defaults() tuning {
 		paramText: weight{.7, 40, .6},
 		enum:      weight{.8, 8, .4},
 		hint:      weight{.5, 1, 0},
+		about:     weight{.8, 10, .4},
 
 		saturation:  1.6,
 		weak:        .7,
