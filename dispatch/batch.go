@@ -76,8 +76,8 @@ func (d *Dispatcher) handleBatch(ctx context.Context, in Input, r *request) json
 // batchRequest reads the calls; one that can't be read fails alone.
 func batchRequest(r *request, in Input) (BatchRequest, error) {
 	q := BatchRequest{Threshold: r.ResultSizeThreshold, ToFile: r.ResultToFile, bad: map[int]error{}}
-	if r.Path != "" {
-		return q, &Error{Code: BadRequest, Message: "path belongs into the single calls of a batch"}
+	if r.Path != "" || r.JQ != "" {
+		return q, &Error{Code: BadRequest, Message: "path and jq belong into the single calls of a batch"}
 	}
 	raw := r.Calls
 	var inner string
@@ -230,7 +230,7 @@ func (b *batch) run(ctx context.Context, i int, slots chan struct{}) {
 	slots <- struct{}{}
 	defer func() { <-slots }()
 	if len(it.needs) > 0 {
-		ctx = context.WithValue(ctx, siblingsKey{}, siblings(b.value))
+		ctx = context.WithValue(ctx, siblingsKey{}, siblings(b.item))
 	}
 	it.got, it.err = b.d.perform(ctx, b.agent, it.request)
 	if it.err == nil && it.needed && it.got.res != nil && !it.got.res.isError {
@@ -244,24 +244,20 @@ func (it *batchCall) failed() bool {
 	return it.err != nil || it.got.res == nil || it.got.res.isError
 }
 
-// value is the data of another call of the batch, which has ended.
-func (b *batch) value(ctx context.Context, id, path string) (json.RawMessage, bool, error) {
+// item is the result of another call of the batch, which has ended.
+func (b *batch) item(ctx context.Context, id string) (spill.Item, bool, error) {
 	it := b.byID[baseName(id)]
 	if it == nil {
-		return nil, false, nil
+		return spill.Item{}, false, nil
 	}
 	if it.got == nil || it.got.kept == nil {
-		return nil, true, &Error{Code: DependencyFailed, Message: fmt.Sprintf("the result of call %q could not be kept", it.id), Fate: NotSent}
+		return spill.Item{}, true, &Error{Code: DependencyFailed, Message: fmt.Sprintf("the result of call %q could not be kept", it.id), Fate: NotSent}
 	}
 	art, part, err := b.d.o.Shelf.Find(ctx, owner(b.agent), it.got.kept.ID+strings.TrimPrefix(id, it.id))
 	if err != nil {
-		return nil, true, shelfError(id, err)
+		return spill.Item{}, true, shelfError(id, err)
 	}
-	v, err := b.d.o.Shelf.Value(ctx, art, part, path)
-	if err != nil {
-		return nil, true, shelfError(id, err)
-	}
-	return v, true, nil
+	return spill.Item{Artifact: art, Part: part}, true, nil
 }
 
 // answer brings the results to the size an agent gets, the largest first.

@@ -14,7 +14,7 @@ import (
 )
 
 // siblings finds the result of another call of the same batch by its id; ok is false for other names.
-type siblings func(ctx context.Context, id, path string) (value json.RawMessage, ok bool, err error)
+type siblings func(ctx context.Context, id string) (item spill.Item, ok bool, err error)
 
 type siblingsKey struct{}
 
@@ -35,7 +35,7 @@ func (d *Dispatcher) bind(ctx context.Context, a Agent, e *catalog.Entry, s *arg
 		notes = append(notes, "arguments: string → object")
 	}
 	if r.ArgumentsFile != "" {
-		base, err := d.lookup(ctx, a, r.ArgumentsFile, "")
+		base, err := d.lookup(ctx, a, []string{r.ArgumentsFile}, spill.Want{})
 		if err != nil {
 			return nil, nil, err
 		}
@@ -52,7 +52,7 @@ func (d *Dispatcher) bind(ctx context.Context, a Agent, e *catalog.Entry, s *arg
 		args, notes = fixed, append(notes, repairs...)
 	}
 	bound, _, err := arguments.Bind(ctx, args, s, func(ctx context.Context, ref arguments.Reference) (json.RawMessage, error) {
-		return d.reference(ctx, a, ref)
+		return d.reference(ctx, a, e.Server, ref)
 	})
 	if err != nil {
 		return nil, nil, bindError(err)
@@ -105,46 +105,56 @@ func moveIn(e *catalog.Entry, s *arguments.Schema, args json.RawMessage, extra a
 	return obj.Raw(), notes, nil
 }
 
-// reference returns the value a {"$from"} stands for.
-func (d *Dispatcher) reference(ctx context.Context, a Agent, ref arguments.Reference) (json.RawMessage, error) {
-	switch {
-	case ref.JQ != "":
-		return nil, notYet("jq in $from", "Use path")
-	case ref.As != "" && ref.As != "json" && ref.As != "text":
-		return nil, notYet(fmt.Sprintf("as %q in $from", ref.As), "Use json or text")
-	case len(ref.From) == 1:
-		return d.lookup(ctx, a, ref.From[0], ref.Path)
-	}
-	out := []byte{'['}
-	for i, name := range ref.From {
-		v, err := d.lookup(ctx, a, name, ref.Path)
-		if err != nil {
-			return nil, err
+// reference returns the value a {"$from"} stands for, in an argument for a server. The forms json and text depend on
+// what the schema wants and are left to the binding.
+func (d *Dispatcher) reference(ctx context.Context, a Agent, server string, ref arguments.Reference) (json.RawMessage, error) {
+	w := spill.Want{Path: ref.Path, JQ: ref.JQ, As: ref.As}
+	switch ref.As {
+	case "json", "text":
+		w.As = ""
+	case "path":
+		if d.o.SharesFiles == nil || !d.o.SharesFiles(server) {
+			return nil, &Error{Code: InvalidArguments, Message: server + " can't open files of this machine", Do: "Use as base64, or no form at all"}
 		}
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = append(out, v...)
 	}
-	return append(out, ']'), nil
+	return d.lookup(ctx, a, ref.From, w)
 }
 
-// lookup returns the data of a handle, an allowed file or another call of the same batch.
-func (d *Dispatcher) lookup(ctx context.Context, a Agent, name, path string) (json.RawMessage, error) {
-	if find, ok := ctx.Value(siblingsKey{}).(siblings); ok {
-		if v, ok, err := find(ctx, name, path); ok {
-			return v, err
-		}
-	}
-	art, part, err := d.o.Shelf.Find(ctx, owner(a), name)
+// lookup returns what is wanted of the data of handles, allowed files or other calls of the same batch.
+func (d *Dispatcher) lookup(ctx context.Context, a Agent, names []string, w spill.Want) (json.RawMessage, error) {
+	items, err := d.items(ctx, a, names)
 	if err != nil {
-		return nil, shelfError(name, err)
+		return nil, err
 	}
-	v, err := d.o.Shelf.Value(ctx, art, part, path)
+	v, err := d.o.Shelf.Extract(ctx, items, w)
 	if err != nil {
-		return nil, shelfError(name, err)
+		return nil, shelfError(strings.Join(names, ", "), err)
 	}
 	return v, nil
+}
+
+// items finds what names stand for.
+func (d *Dispatcher) items(ctx context.Context, a Agent, names []string) ([]spill.Item, error) {
+	find, _ := ctx.Value(siblingsKey{}).(siblings)
+	var items []spill.Item
+	for _, name := range names {
+		if find != nil {
+			item, ok, err := find(ctx, name)
+			if err != nil {
+				return nil, err
+			}
+			if ok {
+				items = append(items, item)
+				continue
+			}
+		}
+		art, part, err := d.o.Shelf.Find(ctx, owner(a), name)
+		if err != nil {
+			return nil, shelfError(name, err)
+		}
+		items = append(items, spill.Item{Artifact: art, Part: part})
+	}
+	return items, nil
 }
 
 func owner(a Agent) spill.Owner { return spill.Owner{Principal: a.Principal, Session: a.Session} }

@@ -72,7 +72,7 @@ func callRequest(r *request, in Input) CallRequest {
 	if len(r.Tool) > 0 {
 		c.Tool = r.Tool[0]
 	}
-	if r.Path != "" || r.Op != "" {
+	if r.Path != "" || r.JQ != "" || r.Op != "" {
 		q := readRequest(r)
 		c.Read = &q
 	}

@@ -24,6 +24,7 @@ type request struct {
 	Arguments           json.RawMessage `json:"-"`
 	ArgumentsFile       string          `json:"argumentsFile"`
 	Path                string          `json:"path"`
+	JQ                  string          `json:"jq"`
 	Op                  string          `json:"op"`
 	Lines               int             `json:"lines"`
 	FromLine            int             `json:"fromLine"`
@@ -117,7 +118,6 @@ var paramSpellings = map[string]string{
 
 // laterParams are parameters and values that are known but not built yet.
 var laterParams = map[string]string{
-	"jq":          "Use path, or readresult with grep",
 	"pages":       "Call page by page",
 	"forEach":     "Write the calls out",
 	"concurrency": "Calls of a batch run 8 at a time",
@@ -125,6 +125,9 @@ var laterParams = map[string]string{
 }
 
 var formats = []string{"compact", "detail", "json"}
+
+// readFormats are what readresult takes beside.
+var readFormats = []string{"csv", "toon"}
 
 // parseRequest reads the flat input of the one tool. The error is always an *Error; the request is not
 // nil once its action is known.
@@ -243,8 +246,8 @@ func (r *request) settle(action string) error {
 	}
 	switch {
 	case r.Format == "" || slices.Contains(formats, r.Format):
-	case action == "readresult" && (r.Format == "csv" || r.Format == "toon"),
-		action == "describe" && r.Format == "typescript":
+	case action == "readresult" && slices.Contains(readFormats, r.Format):
+	case action == "describe" && r.Format == "typescript":
 		return r.fail(notYet(fmt.Sprintf("format %q", r.Format), "Use compact or json"))
 	default:
 		return r.fail(&Error{Code: BadRequest, Message: fmt.Sprintf("there is no format %q", r.Format),
@@ -270,7 +273,7 @@ func (r *request) impliedOp() string {
 		return "head"
 	case r.FromLine != 0 || r.ToLine != 0:
 		return "slice"
-	case r.Path != "":
+	case r.Path != "" || r.JQ != "":
 		return "read"
 	}
 	return "stat"

@@ -35,10 +35,10 @@ func TestParseRequest(t *testing.T) {
 		{name: "path means read", in: `{"action":"readresult","resultFile":"r1ab","path":"a"}`, check: func(r *request) any { return r.Op }, want: "read"},
 		{name: "nothing means stat", in: `{"action":"readresult","resultFile":"r1ab"}`, check: func(r *request) any { return r.Op }, want: "stat"},
 		{name: "select is path", in: `{"action":"readresult","resultFile":"r1ab","select":"a"}`, check: func(r *request) any { return r.Path }, want: "a", notes: []string{"select → path"}},
-		{name: "filter is jq, which comes later", in: `{"action":"readresult","resultFile":"r1ab","filter":".a"}`, err: "not available yet"},
+		{name: "filter is jq", in: `{"action":"readresult","resultFile":"r1ab","filter":".a"}`, check: func(r *request) any { return r.JQ + " " + r.Op }, want: ".a read", notes: []string{"filter → jq"}},
 		{name: "list of handles with commas", in: `{"action":"readresult","resultFile":"r1ab, r2cd"}`, check: func(r *request) any { return r.ResultFile }, want: []string{"r1ab", "r2cd"}},
 		{name: "unknown format", in: `{"action":"list","format":"yaml"}`, err: `bad_request: there is no format "yaml"`},
-		{name: "csv comes later", in: `{"action":"readresult","resultFile":"r1ab","format":"csv"}`, err: "not available yet"},
+		{name: "csv", in: `{"action":"readresult","resultFile":"r1ab","format":"csv"}`, check: func(r *request) any { return r.Format }, want: "csv"},
 		{name: "unknown type", in: `{"action":"list","type":"tools"}`, err: `bad_request: there is no type "tools"`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -14,11 +14,12 @@ import (
 
 // ReadRequest reads a part of a spilled result.
 type ReadRequest struct {
-	// Files names what to read: a handle, path, long id or spill:// URI, each with an optional #part.
+	// Files names what to read: a handle, path, long id or spill:// URI, each with an optional #part. Of several it is
+	// the list of their data.
 	Files []string
 	// Query says what to show; Budget is filled in from the agent's.
 	Query spill.Query
-	// ToFile keeps what was narrowed by Query.Path under a new handle.
+	// ToFile keeps what Query.Path and Query.JQ made of it under a new handle.
 	ToFile bool
 }
 
@@ -39,6 +40,8 @@ type ReadAnswer struct {
 	Parts           []spill.PartInfo  `json:"parts,omitempty"`
 	LongestLine     int               `json:"longestLine,omitempty"`
 	Expires         string            `json:"expires,omitempty"`
+	Rows            int               `json:"rows,omitempty"`
+	Form            string            `json:"form,omitempty"` // csv or toon, if the text is that
 	Truncated       bool              `json:"truncated"`
 	NextLine        int               `json:"nextLine,omitempty"`
 	NextOffset      int64             `json:"nextOffset,omitempty"`
@@ -54,11 +57,11 @@ type ReadAnswer struct {
 // Ops are the ways to read, in the order help shows them.
 var Ops = []string{"stat", "head", "tail", "slice", "bytes", "grep", "read"}
 
-// laterOps are known but not built yet.
-var laterOps = []string{"shape", "sample", "jq"}
+// opSpellings are other words for an op.
+var opSpellings = map[string]string{"get": "read", "jq": "read"}
 
 func readRequest(r *request) ReadRequest {
-	q := spill.Query{Op: r.Op, Path: r.Path, Lines: r.Lines, FromLine: r.FromLine, ToLine: r.ToLine, Context: r.Context,
+	q := spill.Query{Op: r.Op, Path: r.Path, JQ: r.JQ, Lines: r.Lines, FromLine: r.FromLine, ToLine: r.ToLine, Context: r.Context,
 		Offset: r.Offset, MaxBytes: r.MaxBytes, Pattern: r.Pattern, Invert: r.Invert, Format: r.Format}
 	if r.Limit != nil {
 		q.Limit = *r.Limit
@@ -66,17 +69,14 @@ func readRequest(r *request) ReadRequest {
 	if q.Op == "" {
 		q.Op = r.impliedOp()
 	}
-	if q.Op == "get" {
-		q.Op = "read"
+	if op, ok := opSpellings[q.Op]; ok {
+		q.Op = op
 	}
 	return ReadRequest{Files: r.ResultFile, Query: q, ToFile: r.ResultToFile}
 }
 
 // checkRead refuses a bad op or expression before anything is read or called.
 func (d *Dispatcher) checkRead(r ReadRequest) error {
-	if slices.Contains(laterOps, r.Query.Op) {
-		return notYet(fmt.Sprintf("op %q", r.Query.Op), "Ops: "+strings.Join(Ops, ", "))
-	}
 	if !slices.Contains(Ops, r.Query.Op) {
 		return &Error{Code: BadRequest, Message: fmt.Sprintf("there is no op %q", r.Query.Op), Do: "Ops: " + strings.Join(Ops, ", "),
 			Suggestions: arguments.Nearest(r.Query.Op, Ops, 2)}
@@ -89,40 +89,38 @@ func (d *Dispatcher) checkRead(r ReadRequest) error {
 
 // ReadResult reads a part of a spilled result, bounded by the agent's budget.
 func (d *Dispatcher) ReadResult(ctx context.Context, a Agent, r ReadRequest) (*ReadAnswer, error) {
-	switch {
-	case len(r.Files) == 0:
+	if len(r.Files) == 0 {
 		return nil, &Error{Code: BadRequest, Message: "resultFile is missing", Do: "Give the handle that the report of a spilled result names"}
-	case len(r.Files) > 1:
-		return nil, notYet("reading several results at once", "Read them one by one")
 	}
 	if err := d.checkRead(r); err != nil {
 		return nil, err
 	}
-	art, part, err := d.o.Shelf.Find(ctx, owner(a), r.Files[0])
+	items, err := d.items(ctx, a, r.Files)
 	if err != nil {
-		return nil, shelfError(r.Files[0], err)
+		return nil, err
 	}
-	answer, err := d.read(ctx, a, art, part, r)
+	answer, err := d.read(ctx, a, items, r)
 	if err != nil {
-		return nil, shelfError(r.Files[0], err)
+		return nil, shelfError(strings.Join(r.Files, ", "), err)
 	}
 	if r.ToFile {
-		return d.keepRead(ctx, a, answer, art, part, r)
+		return d.keepRead(ctx, a, answer, items, r)
 	}
 	return answer, nil
 }
 
 // read runs one query within the agent's budget.
-func (d *Dispatcher) read(ctx context.Context, a Agent, art *spill.Artifact, part spill.Part, r ReadRequest) (*ReadAnswer, error) {
+func (d *Dispatcher) read(ctx context.Context, a Agent, items []spill.Item, r ReadRequest) (*ReadAnswer, error) {
 	q := r.Query
 	q.Budget = d.Budget(a.Client)
-	got, err := d.o.Shelf.Read(ctx, art, part, q)
+	got, err := d.o.Shelf.ReadAll(ctx, items, q)
 	if err != nil {
 		return nil, err
 	}
+	art := items[0].Artifact
 	out := &ReadAnswer{Action: "readresult", Op: got.Op, ResultFile: fileOf(art), ByteSize: got.ByteSize, TotalLines: got.TotalLines,
 		Lines: got.Lines, FromLine: got.FromLine, ToLine: got.ToLine, Pattern: got.Pattern, Shape: got.Shape, LongestLine: got.LongestLine,
-		Truncated: got.Truncated, NextLine: got.NextLine, NextOffset: got.NextOffset, Text: got.Text, Block: got.Block, Content: []json.RawMessage{}}
+		Rows: got.Rows, Form: got.Format, Truncated: got.Truncated, NextLine: got.NextLine, NextOffset: got.NextOffset, Text: got.Text, Block: got.Block, Content: []json.RawMessage{}}
 	if got.Op == "grep" {
 		out.MatchCount, out.ReturnedMatches = &got.MatchCount, &got.ReturnedMatches
 	}
@@ -142,13 +140,13 @@ func fileOf(art *spill.Artifact) string {
 	return art.Handle
 }
 
-// keepRead keeps what path narrowed the result to under a new handle.
-func (d *Dispatcher) keepRead(ctx context.Context, a Agent, answer *ReadAnswer, art *spill.Artifact, part spill.Part, r ReadRequest) (*ReadAnswer, error) {
-	v, err := d.o.Shelf.Value(ctx, art, part, r.Query.Path)
+// keepRead keeps what path and jq made of the results under a new handle.
+func (d *Dispatcher) keepRead(ctx context.Context, a Agent, answer *ReadAnswer, items []spill.Item, r ReadRequest) (*ReadAnswer, error) {
+	v, err := d.o.Shelf.Extract(ctx, items, spill.Want{Path: r.Query.Path, JQ: r.Query.JQ})
 	if err != nil {
-		return nil, shelfError(r.Files[0], err)
+		return nil, shelfError(strings.Join(r.Files, ", "), err)
 	}
-	kept, err := d.o.Shelf.PutData(ctx, owner(a), art.From, v)
+	kept, err := d.o.Shelf.PutData(ctx, owner(a), items[0].Artifact.From, v)
 	if err != nil {
 		return nil, shelfError(r.Files[0], err)
 	}
@@ -157,6 +155,9 @@ func (d *Dispatcher) keepRead(ctx context.Context, a Agent, answer *ReadAnswer, 
 	answer.Truncated, answer.NextLine, answer.NextOffset = false, 0, 0
 	return answer, nil
 }
+
+// nothing reports whether a path or filter was sound and led to nothing.
+func nothing(err error) bool { return errors.Is(err, spill.ErrNoMatch) }
 
 // shelfError turns a store's failure into words an agent can act on.
 func shelfError(name string, err error) error {
@@ -181,7 +182,7 @@ func shelfError(name string, err error) error {
 	case errors.Is(err, spill.ErrBadQuery):
 		e.Code = BadRequest
 	case errors.Is(err, spill.ErrTooLarge), errors.Is(err, spill.ErrNoSpace):
-		e.Code, e.Do = TooLarge, "Narrow it with path first"
+		e.Code, e.Do = TooLarge, "Narrow it with path or jq first"
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		e.Code = Timeout
 	}
@@ -207,6 +208,9 @@ func (a *ReadAnswer) body() string {
 	var b strings.Builder
 	if a.MatchCount != nil {
 		fmt.Fprintf(&b, "%d matches, %d shown\n", *a.MatchCount, *a.ReturnedMatches)
+	}
+	if a.Form != "" {
+		fmt.Fprintf(&b, "%d rows as %s:\n", a.Rows, a.Form)
 	}
 	b.WriteString(a.Text)
 	switch {

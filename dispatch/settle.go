@@ -157,7 +157,7 @@ func (d *Dispatcher) project(ctx context.Context, a Agent, c *performed) (*CallA
 	}
 	out.Handle, out.ResultFile, out.Parts = art.Handle, fileOf(art), art.Parts
 	head := fmt.Sprintf("%s: %d bytes, %d lines, ~%d tokens", art.Handle, art.Bytes, art.Lines, art.Tokens)
-	read, err := d.read(ctx, a, art, spill.Data, *c.request.Read)
+	read, err := d.read(ctx, a, []spill.Item{{Artifact: art}}, *c.request.Read)
 	if err != nil {
 		e := asError(shelfError(art.Handle, err))
 		text := fmt.Sprintf("The call succeeded and its whole result is in %s; only the reading failed. %s", art.Handle, e.Error())

@@ -172,7 +172,7 @@ func TestRefusals(t *testing.T) {
 		{"foreign file", `{"action":"readresult","resultFile":"/etc/hostname","op":"read"}`, "", nil},
 		{"foreign argumentsFile", `{"action":"call","tool":"echo","argumentsFile":"/etc/hostname"}`, "", []string{unsent}},
 		{"not yet: run", `{"action":"run","code":"return 1"}`, "bad_request", []string{"not available yet"}},
-		{"not yet: jq", `{"action":"call","tool":"image","jq":".a"}`, "bad_request", []string{"not available yet", unsent}},
+		{"bad jq", `{"action":"call","tool":"image","jq":".["}`, "bad_request", []string{"jq", unsent}},
 		{"not yet: pages", `{"action":"call","tool":"page_of","pages":{"send":"cursor","next":".next","items":".items"}}`, "bad_request", []string{"not available yet", unsent}},
 	}
 	for _, c := range cases {
