@@ -73,7 +73,7 @@ func defaults() tuning {
 		synonym:     [2]float32{.7, .6},
 		known:       [2]float32{.5, .35},
 		perWord:     .1,
-		translation: [2]float32{.95, .8},
+		translation: [2]float32{.96, .6},
 		sure:        .45,
 		surePerWord: .05,
 		sureName:    1.5,
