@@ -31,7 +31,6 @@ type lookup struct {
 	vague   bool                // the query holds stop words only
 	holders map[string][]holder // of terms looked up together
 	words   int                 // of the query that are no stop words
-	act     act                 // what the query wants done
 }
 
 // likeness is how near an alternative is to the word it stands for.
