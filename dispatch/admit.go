@@ -23,6 +23,14 @@ func (d *Dispatcher) admit(r CallRequest) error {
 			return &Error{Code: BadRequest, Message: "meta is not a JSON object: " + err.Error(), Err: err}
 		}
 	}
+	if r.pagesErr != nil {
+		return r.pagesErr
+	}
+	if r.Pages != nil {
+		if err := d.checkPages(*r.Pages); err != nil {
+			return err
+		}
+	}
 	if r.Read != nil {
 		return d.checkRead(*r.Read)
 	}

@@ -25,6 +25,13 @@ type BatchRequest struct {
 	Calls []CallRequest
 	// IDs names the calls; an empty or missing one is its index.
 	IDs []string
+	// ForEach, if not nil, is a list, or a {"$from": …} of one: the one call in Calls runs for each of its
+	// elements, which its arguments name {"$from":"item"}.
+	ForEach json.RawMessage
+	// Concurrency is how many calls run at once; 0 means 8.
+	Concurrency int
+	// Max is the most elements ForEach runs for; 0 means 100.
+	Max int
 	// Threshold bounds the sum of what is inline, in bytes; 0 means without limit, nil the agent's.
 	Threshold *int64
 	// ToFile keeps [{id, tool, isError, result}] under a handle, and nothing stays inline.
@@ -39,6 +46,7 @@ type BatchAnswer struct {
 	Items      []BatchItem `json:"items"`
 	Handle     string      `json:"handle,omitempty"`
 	ResultFile string      `json:"resultFile,omitempty"`
+	Note       string      `json:"note,omitempty"` // what a forEach left out, how much of it failed
 	Repairs    []string    `json:"repairs,omitempty"`
 
 	report string
@@ -75,7 +83,8 @@ func (d *Dispatcher) handleBatch(ctx context.Context, in Input, r *request) json
 
 // batchRequest reads the calls; one that can't be read fails alone.
 func batchRequest(r *request, in Input) (BatchRequest, error) {
-	q := BatchRequest{Threshold: r.ResultSizeThreshold, ToFile: r.ResultToFile, bad: map[int]error{}}
+	q := BatchRequest{Threshold: r.ResultSizeThreshold, ToFile: r.ResultToFile, bad: map[int]error{},
+		ForEach: r.ForEach, Concurrency: r.Concurrency, Max: r.Max}
 	if r.Path != "" || r.JQ != "" {
 		return q, &Error{Code: BadRequest, Message: "path and jq belong into the single calls of a batch"}
 	}
@@ -106,20 +115,30 @@ func batchRequest(r *request, in Input) (BatchRequest, error) {
 // Batch makes the calls, eight at a time, each on its own: one that fails fails only those that need
 // its result. The sum of what stays inline keeps the budget, the largest results are spilled first.
 func (d *Dispatcher) Batch(ctx context.Context, a Agent, q BatchRequest) (*BatchAnswer, error) {
-	if len(q.Calls) > maxBatch {
+	left := 0
+	if q.ForEach != nil {
+		var err error
+		if q, left, err = d.expand(ctx, a, q); err != nil {
+			return nil, err
+		}
+	} else if len(q.Calls) > maxBatch {
 		return nil, &Error{Code: BadRequest, Message: fmt.Sprintf("%d calls in one batch, the most is %d", len(q.Calls), maxBatch), Do: "Send several batches"}
 	}
 	b, err := d.newBatch(a, q)
 	if err != nil {
 		return nil, err
 	}
-	slots := make(chan struct{}, batchConcurrent)
+	slots := make(chan struct{}, limitOr(q.Concurrency, batchConcurrent))
 	var wg sync.WaitGroup
 	for i := range b.items {
 		wg.Go(func() { b.run(ctx, i, slots) })
 	}
 	wg.Wait()
-	return b.answer(ctx, q)
+	answer, err := b.answer(ctx, q)
+	if err == nil && q.ForEach != nil {
+		answer.Note = answer.tally(left)
+	}
+	return answer, err
 }
 
 // batch is a batch under way. Each item is written only by its own goroutine, and read by others only
@@ -229,6 +248,9 @@ func (b *batch) run(ctx context.Context, i int, slots chan struct{}) {
 	}
 	slots <- struct{}{}
 	defer func() { <-slots }()
+	if it.request.item != nil {
+		ctx = context.WithValue(ctx, elementKey{}, it.request.item)
+	}
 	if len(it.needs) > 0 {
 		ctx = context.WithValue(ctx, siblingsKey{}, siblings(b.item))
 	}
@@ -263,7 +285,12 @@ func (b *batch) item(ctx context.Context, id string) (spill.Item, bool, error) {
 // answer brings the results to the size an agent gets, the largest first.
 func (b *batch) answer(ctx context.Context, q BatchRequest) (*BatchAnswer, error) {
 	limit := b.d.limit(b.agent, CallRequest{Threshold: q.Threshold})
-	b.spillLargest(limit)
+	if q.ForEach != nil && limit >= 0 && b.size() > limit {
+		q.ToFile = true // one list of results rather than a report for each
+	}
+	if !q.ToFile {
+		b.spillLargest(limit)
+	}
 	out := &BatchAnswer{Action: "batch", Items: []BatchItem{}}
 	for i, it := range b.items {
 		item := BatchItem{ID: it.id, Index: i, name: b.d.fullName(it.request)}
@@ -271,7 +298,9 @@ func (b *batch) answer(ctx context.Context, q BatchRequest) (*BatchAnswer, error
 		err := it.err
 		if err == nil {
 			own := limit
-			if it.request.Threshold != nil {
+			if q.ToFile {
+				own = -1 // kept below, with all others
+			} else if it.request.Threshold != nil {
 				own = b.d.limit(b.agent, it.request)
 			}
 			answer, err = b.d.settle(ctx, b.agent, it.got, own)
@@ -302,6 +331,17 @@ func (d *Dispatcher) fullName(r CallRequest) string {
 		}
 	}
 	return r.Tool
+}
+
+// size is what all results take inline.
+func (b *batch) size() int64 {
+	var sum int64
+	for _, it := range b.items {
+		if it.err == nil && it.got.res != nil {
+			sum += it.got.res.size()
+		}
+	}
+	return sum
 }
 
 // spillLargest marks results to be spilled until the rest keeps the limit.
@@ -374,7 +414,10 @@ func (a *BatchAnswer) render(r *request) json.RawMessage {
 	if len(r.notes) > 0 {
 		blocks = append(blocks, textBlock(repairedLine(r.notes)))
 	}
-	for _, it := range a.Items {
+	if a.Note != "" {
+		blocks = append(blocks, textBlock(a.Note))
+	}
+	for _, it := range a.shown() {
 		word := "ok"
 		if it.IsError {
 			word = "error"

@@ -122,6 +122,9 @@ func (d *Dispatcher) reference(ctx context.Context, a Agent, server string, ref 
 
 // lookup returns what is wanted of the data of handles, allowed files or other calls of the same batch.
 func (d *Dispatcher) lookup(ctx context.Context, a Agent, names []string, w spill.Want) (json.RawMessage, error) {
+	if element, ok := elementOf(ctx, names); ok {
+		return d.extract(ctx, element, w)
+	}
 	items, err := d.items(ctx, a, names)
 	if err != nil {
 		return nil, err

@@ -20,6 +20,8 @@ type CallRequest struct {
 	Arguments json.RawMessage
 	// ArgumentsFile is a handle or allowed file whose object is the arguments; Arguments override its keys.
 	ArgumentsFile string
+	// Pages, if not nil, repeats a read-only call page by page and joins the items.
+	Pages *Pages
 	// Read, if not nil, is what to show of the result, which is kept whole.
 	Read *ReadRequest
 	// ToFile keeps the result whatever its size.
@@ -41,6 +43,9 @@ type CallRequest struct {
 	extra arguments.Object // top-level keys the tool may have
 	notes []string         // repairs made so far
 	reads []string         // parameters of reading that were given
+
+	item     json.RawMessage // the element of a forEach it runs for
+	pagesErr error           // why Pages could not be read
 }
 
 // CallAnswer is what a call gave.
@@ -62,6 +67,8 @@ type CallAnswer struct {
 	Content           []json.RawMessage `json:"content"`
 	StructuredContent json.RawMessage   `json:"structuredContent,omitempty"`
 
+	Note string `json:"note,omitempty"` // what became of a call of several requests
+
 	inline *result // the server's own result, when it is passed on whole
 }
 
@@ -72,6 +79,7 @@ func callRequest(r *request, in Input) CallRequest {
 	if len(r.Tool) > 0 {
 		c.Tool = r.Tool[0]
 	}
+	c.Pages, c.pagesErr = pagesOf(r.Pages)
 	if r.Path != "" || r.JQ != "" || r.Op != "" {
 		q := readRequest(r)
 		c.Read = &q
@@ -99,6 +107,7 @@ type performed struct {
 	res     *result         // nil after a dry run
 	kept    *spill.Artifact // the whole result, where it was kept already
 	sent    json.RawMessage // what a dry run would have sent
+	note    string          // for the agent, beside the result
 	// spillAnyway is set where the sum of a batch leaves no room for this result.
 	spillAnyway bool
 }
@@ -139,6 +148,9 @@ func (d *Dispatcher) perform(ctx context.Context, a Agent, r CallRequest) (*perf
 		c.sent = req.Params
 		return c, nil
 	}
+	if r.Pages != nil {
+		return c, d.turnPages(ctx, c, schema)
+	}
 	raw, err := d.forward(ctx, req)
 	if err != nil {
 		return nil, err
@@ -170,10 +182,13 @@ func (c *CallAnswer) render(r *request, _ int) json.RawMessage {
 	if r.wantsJSON() {
 		return jsonResult(c, c.IsError)
 	}
-	if c.inline != nil {
+	if c.inline != nil && c.Note == "" {
 		return c.inline.withMeta(c.meta())
 	}
 	blocks := c.Content
+	if c.Note != "" {
+		blocks = append(blocks[:len(blocks):len(blocks)], textBlock(c.Note))
+	}
 	if c.StructuredContent != nil {
 		return contentResult(blocks, c.IsError, arguments.Member{Key: "structuredContent", Value: c.StructuredContent}, c.metaMember())
 	}

@@ -49,7 +49,7 @@ func TestHandle(t *testing.T) {
 		{name: "search hides what is denied", in: `{"action":"search","query":"wipe all"}`, not: []string{"secret_wipe"}},
 		{name: "search without query", in: `{"action":"search"}`, want: []string{"bad_request: query is missing"}, isError: true},
 		{name: "repairs come first", in: `{"action":"find","query":"rows","limit":"3"}`, want: []string{"repaired: action: find → search"}},
-		{name: "list", in: `{"action":"list"}`, want: []string{"main (c1) [ready] 10 tools", "echo(message: string", "broken (c3) [failing: exit status 1]"}, not: []string{"secret_wipe"}},
+		{name: "list", in: `{"action":"list"}`, want: []string{"main (c1) [ready] 11 tools", "echo(message: string", "broken (c3) [failing: exit status 1]"}, not: []string{"secret_wipe"}},
 		{name: "list of resources", in: `{"action":"list","type":"resource"}`, want: []string{"mem://note", "mem://user/{name}"}},
 		{name: "list pages", in: `{"action":"list","limit":2}`, want: []string{"next: offset 2"}},
 		{name: "describe", in: `{"action":"describe","tool":"echo"}`, want: []string{"message", "Then more.", "example:", `"tool":"main/echo"`}},

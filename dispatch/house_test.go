@@ -53,6 +53,16 @@ func (h *house) Forward(ctx context.Context, r Request) (json.RawMessage, error)
 		return json.RawMessage(`{"zed":1.10,"content":[{"type":"hologram","depth":9007199254740993,"x":{"b":1,"a":2}},{"type":"text","text":"caf\u00e9"}],"_meta":{"big":9007199254740993},"isError":false}`), nil
 	case "tools/call rows":
 		return rowsResult(int(args.Get("n").Int())), nil
+	case "tools/call paged":
+		n := int(args.Get("cursor").Int())
+		if n == int(args.Get("failAt").Int()) && n > 0 {
+			return json.RawMessage(`{"content":[{"type":"text","text":"page is gone"}],"isError":true}`), nil
+		}
+		next := "null"
+		if n < 4 {
+			next = fmt.Sprint(n + 1)
+		}
+		return json.RawMessage(fmt.Sprintf(`{"content":[{"type":"text","text":"{\"items\":[{\"n\":%d},{\"n\":%d.50}],\"next\":%s}"}]}`, n, n, next)), nil
 	case "tools/call fail":
 		return json.RawMessage(`{"content":[{"type":"text","text":"disk on fire"}],"isError":true}`), nil
 	case "tools/call refuse":
@@ -97,6 +107,7 @@ main args {"name":"args","description":"Gives its arguments back.","inputSchema"
 main exact {"name":"exact","inputSchema":{"type":"object"}}
 main rows {"name":"rows","description":"Gives n rows of a table.","inputSchema":{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}}
 main find {"name":"find","inputSchema":{"type":"object","properties":{"pattern":{"type":"string"}},"required":["pattern"]}}
+main paged {"name":"paged","inputSchema":{"type":"object","properties":{"cursor":{"type":"integer"},"failAt":{"type":"integer"}}},"annotations":{"readOnlyHint":true}}
 main fail {"name":"fail","inputSchema":{"type":"object"}}
 main refuse {"name":"refuse","inputSchema":{"type":"object"}}
 main hang {"name":"hang","inputSchema":{"type":"object"}}

@@ -39,6 +39,10 @@ type request struct {
 	Meta                json.RawMessage `json:"meta"`
 	DryRun              bool            `json:"dryRun"`
 	Calls               json.RawMessage `json:"-"`
+	ForEach             json.RawMessage `json:"-"`
+	Concurrency         int             `json:"concurrency"`
+	Max                 int             `json:"max"`
+	Pages               json.RawMessage `json:"-"`
 	ResultFile          []string        `json:"resultFile"`
 	Topic               string          `json:"topic"`
 	ID                  string          `json:"id"`
@@ -118,10 +122,6 @@ var paramSpellings = map[string]string{
 
 // laterParams are parameters and values that are known but not built yet.
 var laterParams = map[string]string{
-	"pages":       "Call page by page",
-	"forEach":     "Write the calls out",
-	"concurrency": "Calls of a batch run 8 at a time",
-	"max":         "Write the calls out",
 }
 
 var formats = []string{"compact", "detail", "json"}
@@ -214,6 +214,10 @@ func (r *request) fill(action string, obj arguments.Object) error {
 			r.Arguments = m.Value
 		case "calls":
 			r.Calls = m.Value
+		case "forEach":
+			r.ForEach = m.Value
+		case "pages":
+			r.Pages = m.Value
 		case "start":
 			flat = append(flat, arguments.Member{Key: "fromLine", Value: m.Value})
 		case "end":

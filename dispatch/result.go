@@ -161,6 +161,31 @@ func (r *result) message(max int) string {
 	return clip(strings.Join(parts, "\n"), max)
 }
 
+// data is what a result says, as JSON: the structured content, else the only text (as JSON if it is
+// JSON), else a list of the texts.
+func (r *result) data() json.RawMessage {
+	if r.structured != nil {
+		return r.structured
+	}
+	var texts []json.RawMessage
+	for _, b := range r.blocks {
+		if b.kind == "text" && b.text != nil {
+			texts = append(texts, b.text)
+		}
+	}
+	if len(texts) == 1 {
+		if said := rawjson.Text(texts[0]); rawjson.Valid(said) {
+			return said
+		}
+		return texts[0]
+	}
+	list := []byte{'['}
+	for _, t := range texts {
+		list = appendItems(list, t)
+	}
+	return append(list, ']')
+}
+
 // withMeta returns the raw result with ours under metaKey in its `_meta`; every other byte stays.
 func (r *result) withMeta(ours json.RawMessage) json.RawMessage {
 	if r.meta == nil {

@@ -44,7 +44,7 @@ func (d *Dispatcher) settle(ctx context.Context, a Agent, c *performed, limit in
 // answer is what is the same in every form of a call's answer.
 func (c *performed) answer(count func(string) int) *CallAnswer {
 	out := &CallAnswer{Action: "call", Connection: c.entry.Server, Alias: c.alias, Tool: c.entry.Name, Arguments: c.args,
-		Repairs: c.notes, Content: []json.RawMessage{}}
+		Repairs: c.notes, Content: []json.RawMessage{}, Note: c.note}
 	if f := c.request.ArgumentsFile; f != "" {
 		out.Arguments = arguments.Object{{Key: "_fromFile", Value: mustJSON(f)}}.Raw()
 	}

@@ -1,0 +1,125 @@
+package dispatch
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/proxy-dispatch/proxy-dispatch/dispatch/arguments"
+	"github.com/proxy-dispatch/proxy-dispatch/rawjson"
+	"github.com/proxy-dispatch/proxy-dispatch/spill"
+)
+
+// Limits of a batch that runs one call for each element of a list.
+const (
+	defaultElements = 100
+	maxElements     = 1000
+	maxConcurrent   = 32
+)
+
+// itemName is how the arguments of such a call name the element: {"$from":"item"}.
+const itemName = "item"
+
+// expand turns a batch with ForEach into one call for each element. left is how many elements the cap
+// leaves out.
+func (d *Dispatcher) expand(ctx context.Context, a Agent, q BatchRequest) (out BatchRequest, left int, err error) {
+	switch {
+	case len(q.Calls) != 1 || q.bad[0] != nil:
+		return q, 0, &Error{Code: BadRequest, Message: fmt.Sprintf("forEach needs exactly one call in calls, not %d", len(q.Calls)), Err: q.bad[0]}
+	case q.Max > maxElements:
+		return q, 0, &Error{Code: BadRequest, Message: fmt.Sprintf("max is %d, the most is %d", q.Max, maxElements)}
+	case q.Concurrency > maxConcurrent:
+		return q, 0, &Error{Code: BadRequest, Message: fmt.Sprintf("concurrency is %d, the most is %d", q.Concurrency, maxConcurrent)}
+	}
+	list, err := d.elements(ctx, a, q.ForEach)
+	if err != nil {
+		return q, 0, err
+	}
+	most := limitOr(q.Max, defaultElements)
+	call, id := q.Calls[0], "item"
+	if len(q.IDs) > 0 && q.IDs[0] != "" {
+		id = q.IDs[0]
+	}
+	q.Calls, q.IDs, q.bad = nil, nil, nil
+	for v := range rawjson.Elements(list) {
+		if len(q.Calls) == most {
+			left++
+			continue
+		}
+		call.item = v
+		q.IDs = append(q.IDs, fmt.Sprintf("%s%d", id, len(q.Calls)))
+		q.Calls = append(q.Calls, call)
+	}
+	if len(q.Calls) == 0 {
+		return q, 0, &Error{Code: BadRequest, Message: "the list of forEach is empty", Do: "Nothing was called"}
+	}
+	return q, left, nil
+}
+
+// elements returns the list that forEach stands for: a reference, or the list itself.
+func (d *Dispatcher) elements(ctx context.Context, a Agent, raw json.RawMessage) (json.RawMessage, error) {
+	wrapped := arguments.Object{{Key: "list", Value: raw}}.Raw() // a binding is of an object
+	bound, _, err := arguments.Bind(ctx, wrapped, nil, func(ctx context.Context, ref arguments.Reference) (json.RawMessage, error) {
+		return d.reference(ctx, a, "", ref)
+	})
+	if err != nil {
+		return nil, bindError(err)
+	}
+	list := rawjson.Member(bound, "list")
+	if len(list) == 0 || list[0] != '[' {
+		return nil, &Error{Code: BadRequest, Message: "forEach does not stand for a list", Do: `Send {"$from": HANDLE, "path": P} of a list of records`}
+	}
+	return list, nil
+}
+
+type elementKey struct{}
+
+// elementOf returns the element that a forEach runs for, where names name it.
+func elementOf(ctx context.Context, names []string) (json.RawMessage, bool) {
+	if len(names) != 1 || names[0] != itemName {
+		return nil, false
+	}
+	element, ok := ctx.Value(elementKey{}).(json.RawMessage)
+	return element, ok
+}
+
+// extract returns what is wanted of an element.
+func (d *Dispatcher) extract(ctx context.Context, element json.RawMessage, w spill.Want) (json.RawMessage, error) {
+	v, err := d.o.Shelf.Apply(ctx, element, w)
+	if err != nil {
+		return nil, shelfError(itemName, err)
+	}
+	return v, nil
+}
+
+// tally says how many of the elements a forEach ran for failed, and how many it left out.
+func (a *BatchAnswer) tally(left int) string {
+	failed := 0
+	for _, it := range a.Items {
+		if it.IsError {
+			failed++
+		}
+	}
+	note := fmt.Sprintf("%d elements, %d failed", len(a.Items), failed)
+	if left > 0 {
+		note += fmt.Sprintf("; %d more were left out: raise max, at most %d", left, maxElements)
+	}
+	return note
+}
+
+// maxListed is how many items of a kept batch are listed; of more only those that failed are.
+const maxListed = 50
+
+// shown returns the items that an agent sees one by one.
+func (a *BatchAnswer) shown() []BatchItem {
+	if a.Handle == "" || len(a.Items) <= maxListed {
+		return a.Items
+	}
+	var failed []BatchItem
+	for _, it := range a.Items {
+		if it.IsError && len(failed) < maxListed {
+			failed = append(failed, it)
+		}
+	}
+	return failed
+}
