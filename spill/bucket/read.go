@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -31,43 +32,44 @@ func (b *Bucket) Open(ctx context.Context, name string) (spill.Blob, error) {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	o := &blob{b: b, ctx: ctx, cancel: cancel, name: name}
-	data, size, err := b.get(ctx, name, 0, firstAhead)
+	data := make([]byte, firstAhead)
+	n, size, err := b.get(ctx, name, 0, data)
 	if err != nil {
 		cancel()
 		return nil, fmt.Errorf("open %s: %w", name, err)
 	}
 	o.size = size
-	first := newSpan(0, len(data))
-	first.data = data
+	first := newSpan(0, n)
+	first.data = data[:n:n]
 	close(first.ready)
 	o.spans = []*span{first}
 	return o, nil
 }
 
-// get fetches up to n bytes from at on, and tells the size of the whole object.
-func (b *Bucket) get(ctx context.Context, name string, at int64, n int) (data []byte, size int64, err error) {
+// get fetches len(p) bytes from at on, fewer at the end, and tells the size of the whole object.
+func (b *Bucket) get(ctx context.Context, name string, at int64, p []byte) (n int, size int64, err error) {
 	var ranged minio.GetObjectOptions
-	if err := ranged.SetRange(at, at+int64(n)-1); err != nil {
-		return nil, 0, err
+	if err := ranged.SetRange(at, at+int64(len(p))-1); err != nil {
+		return 0, 0, err
 	}
 	body, _, header, err := b.core.GetObject(ctx, b.name, b.prefix+name, ranged)
 	if err != nil {
 		var answer minio.ErrorResponse
 		if at == 0 && errors.As(err, &answer) && answer.StatusCode == http.StatusRequestedRangeNotSatisfiable {
-			return nil, 0, nil // an empty object has no first byte
+			return 0, 0, nil // an empty object has no first byte
 		}
-		return nil, 0, meaning(err)
+		return 0, 0, meaning(err)
 	}
 	defer body.Close()
 	from, size, ok := contentRange(header)
 	if !ok || from != at {
-		return nil, 0, fmt.Errorf("the service answers with range %q to bytes from %d on", header.Get("Content-Range"), at)
+		return 0, 0, fmt.Errorf("the service answers with range %q to bytes from %d on", header.Get("Content-Range"), at)
 	}
-	data = make([]byte, min(int64(n), size-at))
-	if _, err := io.ReadFull(body, data); err != nil {
-		return nil, 0, fmt.Errorf("read at %d: %w", at, err)
+	p = p[:min(int64(len(p)), size-at)]
+	if n, err = io.ReadFull(body, p); err != nil {
+		return n, 0, fmt.Errorf("read at %d: %w", at, err)
 	}
-	return data, size, nil
+	return n, size, nil
 }
 
 // contentRange takes apart what an answer holds; one without a range holds the whole object.
@@ -134,6 +136,13 @@ func (o *blob) ReadAt(p []byte, at int64) (int, error) {
 			return done, io.EOF
 		}
 		s := o.span(here, len(p)-done)
+		if s == nil {
+			n, err := o.fetch(p[done:], here)
+			if done += n; err != nil {
+				return done, fmt.Errorf("read %s: %w", o.name, err)
+			}
+			continue
+		}
 		select {
 		case <-s.ready:
 		case <-o.ctx.Done():
@@ -148,10 +157,10 @@ func (o *blob) ReadAt(p []byte, at int64) (int, error) {
 }
 
 // span returns the range that holds the byte, fetching it if nobody has yet. Who comes meanwhile waits
-// for the same range.
+// for the same range. It is nil if so much is wanted that it should go where it is wanted at once.
 func (o *blob) span(at int64, wanted int) *span {
 	o.mu.Lock()
-	ahead := firstAhead
+	ahead, drop := firstAhead, kept-1
 	for i, s := range o.spans {
 		if s.from <= at && at < s.end() {
 			copy(o.spans[1:i+1], o.spans[:i])
@@ -160,32 +169,39 @@ func (o *blob) span(at int64, wanted int) *span {
 			return s
 		}
 		if s.end() == at {
-			ahead = max(ahead, min(2*s.size, mostAhead))
+			ahead, drop = max(ahead, min(2*s.size, mostAhead)), i // its reader is through with it
 		}
 	}
-	s := newSpan(at, int(min(int64(max(wanted, ahead)), o.size-at)))
-	o.spans = append([]*span{s}, o.spans[:min(len(o.spans), kept-1)]...)
-	o.mu.Unlock()
-	var size int64
-	s.data, size, s.err = o.b.get(o.ctx, o.name, s.from, s.size)
-	if s.err == nil && size != o.size {
-		s.err = fmt.Errorf("the object has %d bytes now, had %d: %w", size, o.size, fs.ErrNotExist)
+	if wanted >= mostAhead {
+		o.mu.Unlock()
+		return nil
 	}
-	if s.err != nil {
+	s := newSpan(at, int(min(int64(max(wanted, ahead)), o.size-at)))
+	if drop < len(o.spans) {
+		o.spans = slices.Delete(o.spans, drop, drop+1)
+	}
+	o.spans = slices.Insert(o.spans, 0, s)
+	o.mu.Unlock()
+	s.data = make([]byte, s.size)
+	if _, s.err = o.fetch(s.data, at); s.err != nil {
 		o.forget(s)
 	}
 	close(s.ready)
 	return s
 }
 
+// fetch reads from the service what the object has of p.
+func (o *blob) fetch(p []byte, at int64) (int, error) {
+	n, size, err := o.b.get(o.ctx, o.name, at, p)
+	if err == nil && size != o.size {
+		err = fmt.Errorf("the object has %d bytes now, had %d: %w", size, o.size, fs.ErrNotExist)
+	}
+	return n, err
+}
+
 // forget lets the next reader try again.
-func (o *blob) forget(s *span) {
+func (o *blob) forget(failed *span) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for i := range o.spans {
-		if o.spans[i] == s {
-			o.spans = append(o.spans[:i:i], o.spans[i+1:]...)
-			return
-		}
-	}
+	o.spans = slices.DeleteFunc(o.spans, func(s *span) bool { return s == failed })
 }

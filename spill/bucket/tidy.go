@@ -10,19 +10,17 @@ import (
 	"github.com/minio/minio-go/v7/pkg/lifecycle"
 )
 
-// abandoned is the age from which an unfinished upload belongs to a process that was killed.
-const abandoned = 24 * time.Hour
-
-// Tidy drops what killed processes left unfinished: uploads below the prefix that began a day ago.
-func (b *Bucket) Tidy(ctx context.Context) error {
+// Tidy drops uploads below the prefix that began before a time and are still unfinished: what processes
+// that were killed leave behind. It shows in no list and is paid for.
+func (b *Bucket) Tidy(ctx context.Context, before time.Time) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // the lister ends with it
 	var failed error
 	for u := range b.core.ListIncompleteUploads(ctx, b.name, b.prefix, true) {
 		if u.Err != nil {
-			return errors.Join(failed, fmt.Errorf("list unfinished uploads: %w", u.Err))
+			return errors.Join(failed, fmt.Errorf("list unfinished uploads: %w", meaning(u.Err)))
 		}
-		if time.Since(u.Initiated) < abandoned {
+		if !u.Initiated.Before(before) {
 			continue
 		}
 		if err := b.core.AbortMultipartUpload(ctx, b.name, u.Key, u.UploadID); err != nil {
