@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -17,6 +18,7 @@ import (
 	"time"
 
 	"github.com/proxy-dispatch/proxy-dispatch/downstream/process"
+	"github.com/proxy-dispatch/proxy-dispatch/downstream/wire"
 )
 
 // The test binary plays the other processes: with FIXTURE set it is a server with these comma-separated faults,
@@ -276,6 +278,14 @@ func newFleet(t testing.TB, o Options) *Fleet {
 	}
 	t.Cleanup(func() { f.Close() })
 	return f
+}
+
+// fateOf finds the fate in an error that a caller of Do sees.
+func fateOf(err error) Fate {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e.Fate
+	}
+	return wire.FateOf(err)
 }
 
 // eventually polls until ok or a generous deadline.

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/proxy-dispatch/proxy-dispatch/downstream/process"
+	"github.com/proxy-dispatch/proxy-dispatch/downstream/wire"
 )
 
 // Fleet is the set of servers. Its methods may be called concurrently.
@@ -96,10 +97,10 @@ func (m *member) do(ctx context.Context, r Request) (json.RawMessage, error) {
 
 // worthRepeating says if a request that failed may be sent again.
 func worthRepeating(err error, r Request) bool {
-	if !errors.Is(err, errLost) || errors.Is(err, ErrTooLarge) {
+	if !errors.Is(err, wire.ErrLost) || errors.Is(err, ErrTooLarge) {
 		return false
 	}
-	switch fateOf(err) {
+	switch wire.FateOf(err) {
 	case NotSent:
 		return true
 	case SentUnknown:
@@ -110,8 +111,8 @@ func worthRepeating(err error, r Request) bool {
 
 // outward makes the error the caller sees.
 func (m *member) outward(err error) error {
-	e := &Error{Server: m.options.Name, Fate: fateOf(err), Err: err}
-	if inner, ok := errors.AsType[*Error](err); ok {
+	e := &Error{Server: m.options.Name, Fate: wire.FateOf(err), Err: err}
+	if inner, ok := errors.AsType[*wire.Error](err); ok {
 		e.Err = inner.Err
 	}
 	if _, theirs := errors.AsType[*RPCError](e.Err); !theirs {

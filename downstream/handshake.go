@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/proxy-dispatch/proxy-dispatch/downstream/wire"
 )
 
 // Two eras of the protocol need two greetings: initialize, which opens a session, and server/discover, which only
@@ -76,7 +78,7 @@ func (s *session) probeThenInitialize(ctx context.Context) error {
 	probe, cancel := context.WithTimeout(ctx, probeTime)
 	err := s.discover(probe)
 	cancel()
-	if err == nil || s.life().Err() != nil || errors.Is(err, ErrAuthRequired) {
+	if err == nil || s.Life().Err() != nil || errors.Is(err, ErrAuthRequired) {
 		return err
 	}
 	err = s.initialize(ctx)
@@ -91,7 +93,7 @@ func (s *session) probeThenInitialize(ctx context.Context) error {
 // unknown methods in many ways.
 func (s *session) discover(ctx context.Context) error {
 	s.modern, s.version = true, modernVersion
-	s.settle(modernVersion)
+	s.Settle(modernVersion)
 	result, err := s.ask(ctx, string(mcp.MethodServerDiscover), nil)
 	if err == nil {
 		var found struct {
@@ -101,10 +103,10 @@ func (s *session) discover(ctx context.Context) error {
 			s.hello = result
 			return nil
 		}
-		err = failed(Ran, fmt.Errorf("the server does not speak protocol %s", modernVersion))
+		err = wire.Failed(Ran, fmt.Errorf("the server does not speak protocol %s", modernVersion))
 	}
 	s.modern, s.version = false, ""
-	s.settle("")
+	s.Settle("")
 	return err
 }
 
@@ -123,11 +125,11 @@ func (s *session) initialize(ctx context.Context) error {
 		ProtocolVersion string `json:"protocolVersion"`
 	}
 	if err := json.Unmarshal(result, &found); err != nil {
-		return failed(Ran, fmt.Errorf("read the answer to initialize: %w", err))
+		return wire.Failed(Ran, fmt.Errorf("read the answer to initialize: %w", err))
 	}
 	s.hello, s.version = result, found.ProtocolVersion
-	s.settle(found.ProtocolVersion)
-	s.notify("notifications/initialized", nil)
+	s.Settle(found.ProtocolVersion)
+	s.Notify("notifications/initialized", nil)
 	return nil
 }
 
@@ -142,12 +144,12 @@ func (s *session) listen() {
 	}
 	s.workers.Go(func() {
 		for wait := 5 * time.Second; ; wait = min(2*wait, time.Minute) {
-			_, err := s.ask(s.life(), string(mcp.MethodSubscriptionsListen), []byte(filter))
+			_, err := s.ask(s.Life(), string(mcp.MethodSubscriptionsListen), []byte(filter))
 			if _, answered := errors.AsType[*RPCError](err); answered {
 				return // it has no such thing
 			}
 			select {
-			case <-s.life().Done():
+			case <-s.Life().Done():
 				return
 			case <-time.After(wait):
 			}

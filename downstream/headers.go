@@ -19,7 +19,7 @@ type headerTools struct {
 
 // remember looks through a tools/list result.
 func (t *headerTools) remember(result json.RawMessage) {
-	if t == nil || !bytes.Contains(result, []byte("x-mcp-header")) {
+	if !bytes.Contains(result, []byte("x-mcp-header")) {
 		return
 	}
 	var list struct {
@@ -47,9 +47,6 @@ func (t *headerTools) remember(result json.RawMessage) {
 
 // headers sets what the called tool wants.
 func (t *headerTools) headers(h http.Header, params []byte) {
-	if t == nil {
-		return
-	}
 	var call struct {
 		Name string `json:"name"`
 	}

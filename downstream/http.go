@@ -13,6 +13,8 @@ import (
 
 	"github.com/mark3labs/mcp-go/client/transport"
 	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/proxy-dispatch/proxy-dispatch/downstream/wire"
 )
 
 const (
@@ -25,6 +27,7 @@ const (
 type remoteConn struct {
 	transport transport.Interface
 	trip      *roundTripper
+	tools     *headerTools
 	alive     context.Context
 	lose      context.CancelCauseFunc
 	modern    atomic.Bool
@@ -35,7 +38,7 @@ type remoteConn struct {
 }
 
 func (m *member) newRemote() *remoteConn {
-	c := &remoteConn{trip: newRoundTripper(m.fleet.options.MaxMessage)}
+	c := &remoteConn{trip: newRoundTripper(m.fleet.options.MaxMessage), tools: m.tools}
 	c.alive, c.lose = context.WithCancelCause(context.Background())
 	return c
 }
@@ -67,7 +70,7 @@ func (m *member) dialHTTP(_ context.Context, s *session) (conn, error) {
 		return nil, err
 	}
 	if err := c.begin(c.alive, t, s); err != nil {
-		c.close()
+		c.Close()
 		return nil, err
 	}
 	return c, nil
@@ -92,7 +95,7 @@ func (m *member) dialSSE(ctx context.Context, s *session) (conn, error) {
 		err = context.Cause(ctx)
 	}
 	if err != nil {
-		c.close()
+		c.Close()
 		return nil, outer(err, NotSent)
 	}
 	return c, nil
@@ -114,7 +117,7 @@ func (c *remoteConn) begin(ctx context.Context, t transport.Interface, s *sessio
 	return t.Start(ctx)
 }
 
-// answerRequest offers servers what replyLine does.
+// answerRequest offers servers what a wire does.
 func answerRequest(_ context.Context, r transport.JSONRPCRequest) (*transport.JSONRPCResponse, error) {
 	if r.Method == string(mcp.MethodPing) {
 		return transport.NewJSONRPCResultResponse(r.ID, json.RawMessage(`{}`)), nil
@@ -122,9 +125,9 @@ func answerRequest(_ context.Context, r transport.JSONRPCRequest) (*transport.JS
 	return transport.NewJSONRPCErrorResponse(r.ID, mcp.METHOD_NOT_FOUND, "method not found", nil), nil
 }
 
-func (c *remoteConn) life() context.Context { return c.alive }
+func (c *remoteConn) Life() context.Context { return c.alive }
 
-func (c *remoteConn) settle(version string) {
+func (c *remoteConn) Settle(version string) {
 	c.modern.Store(version == modernVersion)
 	if t, ok := c.transport.(transport.HTTPConnection); ok {
 		t.SetProtocolVersion(version)
@@ -134,28 +137,46 @@ func (c *remoteConn) settle(version string) {
 // fallback says if the server refused the newer transport in the way that calls for the older one.
 func (c *remoteConn) fallback(err error) bool { return errors.Is(err, transport.ErrLegacySSEServer) }
 
-func (c *remoteConn) call(ctx context.Context, o outgoing) (json.RawMessage, error) {
+func (c *remoteConn) Call(ctx context.Context, id int64, method string, params []byte) (json.RawMessage, error) {
 	if c.alive.Err() != nil {
-		return nil, failed(NotSent, lostError(c.alive))
+		return nil, wire.Failed(NotSent, wire.Lost(c.alive))
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer context.AfterFunc(c.alive, func() { cancel(lostError(c.alive)) })()
-	x := &exchange{body: requestLine(o.id, o.method, o.params), session: c.transport.GetSessionId() != ""}
+	defer context.AfterFunc(c.alive, func() { cancel(wire.Lost(c.alive)) })()
+	x := &exchange{body: wire.RequestLine(id, method, params), session: c.transport.GetSessionId() != ""}
 	answer, err := c.transport.SendRequest(x.in(ctx), transport.JSONRPCRequest{
-		JSONRPC: mcp.JSONRPC_VERSION, ID: mcp.NewRequestId(o.id), Method: o.method, Header: o.header,
+		JSONRPC: mcp.JSONRPC_VERSION, ID: mcp.NewRequestId(id), Method: method, Header: c.headers(method, params),
 	})
 	switch {
 	case x.tooLarge.Load():
-		return nil, failed(Ran, fmt.Errorf("%w: more than %d bytes", ErrTooLarge, c.trip.max))
+		return nil, wire.Failed(Ran, fmt.Errorf("%w: more than %d bytes", ErrTooLarge, c.trip.max))
 	case err != nil || x.refused():
 		return nil, c.explain(ctx, x, err)
 	case answer.Error != nil:
-		return nil, failed(Ran, x.rpcError(answer.Error))
+		return nil, wire.Failed(Ran, x.rpcError(answer.Error))
 	case answer.Result == nil:
-		return nil, failed(Ran, errors.New("the answer has neither result nor error"))
+		return nil, wire.Failed(Ran, errors.New("the answer has neither result nor error"))
+	}
+	if method == string(mcp.MethodToolsList) && c.modern.Load() {
+		c.tools.remember(answer.Result)
 	}
 	return answer.Result, nil
+}
+
+// headers are the HTTP headers that repeat a part of the request in the new era.
+func (c *remoteConn) headers(method string, params []byte) http.Header {
+	if !c.modern.Load() {
+		return nil
+	}
+	h := http.Header{}
+	for name, value := range mcp.StandardHeaders(modernVersion, mcp.MCPMethod(method), params) {
+		h.Set(name, value)
+	}
+	if method == string(mcp.MethodToolsCall) {
+		c.tools.headers(h, params)
+	}
+	return h
 }
 
 // explain turns an error of the transport into one of ours, with what became of the request.
@@ -166,45 +187,45 @@ func (c *remoteConn) explain(ctx context.Context, x *exchange, err error) error 
 	}
 	switch {
 	case ctx.Err() != nil:
-		return ended(ctx, fate, "no answer")
+		return wire.Ended(ctx, fate, "no answer")
 	case errors.Is(err, transport.ErrAuthorizationRequired), errors.Is(err, transport.ErrUnauthorized):
 		c.lose(ErrAuthRequired)
-		return failed(NotSent, ErrAuthRequired)
+		return wire.Failed(NotSent, ErrAuthRequired)
 	case errors.Is(err, transport.ErrSessionTerminated) && x.session: // refused, so it did not run
 		c.lose(errors.New("the server forgot the session"))
-		return failed(NotSent, lostError(c.alive))
+		return wire.Failed(NotSent, wire.Lost(c.alive))
 	case errors.Is(err, transport.ErrLegacySSEServer):
-		return failed(NotSent, err)
+		return wire.Failed(NotSent, err)
 	case fate == NotSent:
 		c.lose(shorter(err))
-		return failed(NotSent, lostError(c.alive))
+		return wire.Failed(NotSent, wire.Lost(c.alive))
 	case x.status.Load() >= 400:
 		if x.status.Load() < 500 {
 			fate = NotSent // refused
 		}
 		err = fmt.Errorf("HTTP status %d: %s", x.status.Load(), x.reply.bytes())
 	}
-	return failed(fate, fmt.Errorf("%w: %w", ErrUnavailable, shorter(err)))
+	return wire.Failed(fate, fmt.Errorf("%w: %w", ErrUnavailable, shorter(err)))
 }
 
 // outer gives an error of a start the shape of other errors.
 func outer(err error, fate Fate) error {
 	if errors.Is(err, transport.ErrAuthorizationRequired) || errors.Is(err, transport.ErrUnauthorized) {
-		return failed(fate, ErrAuthRequired)
+		return wire.Failed(fate, ErrAuthRequired)
 	}
-	return failed(fate, shorter(err))
+	return wire.Failed(fate, shorter(err))
 }
 
 // shorter bounds the body of an HTTP error, leaving enough to find secrets in before it is cut to what is shown.
-func shorter(err error) error { return rewordedError{err, clip(err.Error(), maxRaw)} }
+func shorter(err error) error { return wire.Reword(err, wire.Clip(err.Error(), maxRaw)) }
 
 // notify sends in the background: the transport waits for the server's answer. In the new era there is nothing
 // to say: a request is cancelled by hanging up.
-func (c *remoteConn) notify(method string, params []byte) {
+func (c *remoteConn) Notify(method string, params []byte) {
 	send := func() {
 		ctx, cancel := context.WithTimeout(c.alive, graceHTTP)
 		defer cancel()
-		x := &exchange{body: notificationLine(method, params)}
+		x := &exchange{body: wire.NotificationLine(method, params)}
 		var n mcp.JSONRPCNotification
 		n.JSONRPC, n.Method = mcp.JSONRPC_VERSION, method
 		_ = c.transport.SendNotification(x.in(ctx), n) // nobody waits for it
@@ -221,14 +242,14 @@ func (c *remoteConn) notify(method string, params []byte) {
 	}
 }
 
-func (c *remoteConn) close() {
+func (c *remoteConn) Close() {
 	c.mu.Lock()
 	already := c.closed
 	c.closed = true
 	c.mu.Unlock()
 	if !already {
 		_ = c.transport.Close() // says good-bye; whether that is heard does not matter
-		c.lose(errLost)
+		c.lose(wire.ErrLost)
 	}
 	c.workers.Wait()
 	c.trip.base.CloseIdleConnections()

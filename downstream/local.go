@@ -11,6 +11,8 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
+
+	"github.com/proxy-dispatch/proxy-dispatch/downstream/wire"
 )
 
 const (
@@ -24,7 +26,7 @@ const (
 type localConn struct {
 	server  *server.MCPServer
 	session *localSession
-	ear     listener
+	heard   func(method string, params []byte)
 	alive   context.Context
 	lose    context.CancelCauseFunc
 
@@ -52,7 +54,7 @@ func (m *member) dialLocal(ctx context.Context, s *session) (conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &localConn{server: srv, ear: s, session: &localSession{out: make(chan mcp.JSONRPCNotification, localBacklog)}}
+	c := &localConn{server: srv, heard: s.heard, session: &localSession{out: make(chan mcp.JSONRPCNotification, localBacklog)}}
 	c.session.id = fmt.Sprintf("%s-%p", m.options.Name, c.session)
 	if err := srv.RegisterSession(ctx, c.session); err != nil {
 		return nil, fmt.Errorf("register session: %w", err)
@@ -62,9 +64,9 @@ func (m *member) dialLocal(ctx context.Context, s *session) (conn, error) {
 	return c, nil
 }
 
-func (c *localConn) life() context.Context { return c.alive }
+func (c *localConn) Life() context.Context { return c.alive }
 
-func (c *localConn) settle(string) {}
+func (c *localConn) Settle(string) {}
 
 // pump hears notifications until the connection ends.
 func (c *localConn) pump() {
@@ -86,7 +88,7 @@ func (c *localConn) hear(n mcp.JSONRPCNotification) {
 		return
 	}
 	if params, err := json.Marshal(n.Params); err == nil {
-		c.ear.heard(n.Method, params)
+		c.heard(n.Method, params)
 	}
 }
 
@@ -107,13 +109,17 @@ func (c *localConn) flush(ctx context.Context) {
 	}
 }
 
-func (c *localConn) call(ctx context.Context, o outgoing) (json.RawMessage, error) {
+func (c *localConn) Call(ctx context.Context, id int64, method string, params []byte) (json.RawMessage, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer context.AfterFunc(c.alive, func() { cancel(lostError(c.alive)) })()
+	defer context.AfterFunc(c.alive, func() { cancel(wire.Lost(c.alive)) })()
+	type answered struct {
+		result json.RawMessage
+		err    error
+	}
 	done := make(chan answered, 1)
 	run := func() {
-		result, err := c.handle(ctx, requestLine(o.id, o.method, o.params))
+		result, err := c.handle(ctx, wire.RequestLine(id, method, params))
 		c.flush(ctx)
 		done <- answered{result, err}
 	}
@@ -124,13 +130,13 @@ func (c *localConn) call(ctx context.Context, o outgoing) (json.RawMessage, erro
 	}
 	c.mu.Unlock()
 	if closed {
-		return nil, failed(NotSent, lostError(c.alive))
+		return nil, wire.Failed(NotSent, wire.Lost(c.alive))
 	}
 	select {
 	case a := <-done:
 		return a.result, a.err
 	case <-ctx.Done():
-		return nil, ended(ctx, SentUnknown, "no answer")
+		return nil, wire.Ended(ctx, SentUnknown, "no answer")
 	}
 }
 
@@ -138,31 +144,31 @@ func (c *localConn) call(ctx context.Context, o outgoing) (json.RawMessage, erro
 func (c *localConn) handle(ctx context.Context, line []byte) (result json.RawMessage, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = failed(Ran, fmt.Errorf("panic in the server: %v", r))
+			err = wire.Failed(Ran, fmt.Errorf("panic in the server: %v", r))
 		}
 	}()
 	answer := c.server.HandleMessage(c.server.WithContext(ctx, c.session), line)
 	raw, err := json.Marshal(answer)
 	if err != nil {
-		return nil, failed(Ran, fmt.Errorf("write the answer: %w", err))
+		return nil, wire.Failed(Ran, fmt.Errorf("write the answer: %w", err))
 	}
-	m, ok := parseMessage(raw)
+	m, ok := wire.Parse(raw)
 	if !ok {
-		return nil, failed(Ran, errors.New("the server gave no answer"))
+		return nil, wire.Failed(Ran, errors.New("the server gave no answer"))
 	}
-	return m.answer()
+	return m.Answer()
 }
 
-func (c *localConn) notify(method string, params []byte) {
-	c.server.HandleMessage(c.server.WithContext(c.alive, c.session), notificationLine(method, params))
+func (c *localConn) Notify(method string, params []byte) {
+	c.server.HandleMessage(c.server.WithContext(c.alive, c.session), wire.NotificationLine(method, params))
 }
 
 // close waits for the handlers, though not for ever: one that ignores its context can't be ended.
-func (c *localConn) close() {
+func (c *localConn) Close() {
 	c.mu.Lock()
 	c.closed = true
 	c.mu.Unlock()
-	c.lose(errLost)
+	c.lose(wire.ErrLost)
 	c.server.UnregisterSession(context.Background(), c.session.id)
 	done := make(chan struct{})
 	go func() {

@@ -3,6 +3,8 @@ package downstream
 import (
 	"encoding/json"
 	"sync"
+
+	"github.com/proxy-dispatch/proxy-dispatch/downstream/wire"
 )
 
 // maxProgress is how much progress may wait for a caller that is slower than the server; then the oldest goes.
@@ -93,8 +95,7 @@ func (d *progressDesk) close(token int64) {
 }
 
 func (d *progressDesk) heard(params []byte) {
-	raw, rest := withoutToken(params)
-	token, ok := number(raw)
+	token, rest, ok := wire.Progress(params)
 	if !ok {
 		return
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"github.com/proxy-dispatch/proxy-dispatch/downstream/wire"
 	"github.com/proxy-dispatch/proxy-dispatch/rawjson"
 )
 
@@ -58,8 +59,8 @@ func (x *exchange) rpcError(read *mcp.JSONRPCErrorDetails) *RPCError {
 	kept := x.reply.bytes()
 	for _, line := range append([][]byte{kept}, bytes.Split(kept, []byte("\n"))...) {
 		line = bytes.TrimSpace(bytes.TrimPrefix(bytes.TrimSpace(line), []byte("data:")))
-		if m, ok := parseMessage(line); ok && m.err != nil {
-			return parseRPCError(m.err)
+		if m, ok := wire.Parse(line); ok && m.Refusal() != nil {
+			return m.Refusal()
 		}
 	}
 	raw := fmt.Appendf(nil, `{"code":%d,"message":%s}`, read.Code, rawjson.Quote(read.Message))

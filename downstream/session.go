@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"net/http"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"github.com/proxy-dispatch/proxy-dispatch/downstream/wire"
 	"github.com/proxy-dispatch/proxy-dispatch/rawjson"
 )
 
@@ -20,8 +20,6 @@ type session struct {
 	conn
 	client   ClientInfo
 	changed  func(EventKind)
-	redact   func(string) string
-	tools    *headerTools
 	hello    json.RawMessage // the raw initialize or discover result
 	version  string
 	modern   bool
@@ -62,12 +60,12 @@ func (s *session) do(ctx context.Context, r Request) (json.RawMessage, error) {
 	id := s.ids.Add(1)
 	own := s.ownMeta()
 	if r.Progress != nil {
-		token := ownPair("progressToken", strconv.AppendInt(nil, id, 10))
-		own = append([]pair{token}, own...)
+		token := wire.Own("progressToken", strconv.AppendInt(nil, id, 10))
+		own = append([]wire.Member{token}, own...)
 	}
-	params, err := withMeta(r.Params, r.Meta, own)
+	params, err := wire.WithMeta(r.Params, r.Meta, own)
 	if err != nil {
-		return nil, failed(NotSent, err)
+		return nil, wire.Failed(NotSent, err)
 	}
 	s.active.Add(1)
 	defer s.active.Add(-1)
@@ -83,31 +81,27 @@ func (s *session) do(ctx context.Context, r Request) (json.RawMessage, error) {
 
 // send puts the request on its way and tells the server if nobody waits for its answer any longer.
 func (s *session) send(ctx context.Context, id int64, method string, params []byte) (json.RawMessage, error) {
-	o := outgoing{id: id, method: method, params: params, header: s.headers(method, params)}
-	result, err := s.call(ctx, o)
-	if err == nil || fateOf(err) == Ran {
+	result, err := s.Call(ctx, id, method, params)
+	if err == nil || wire.FateOf(err) == Ran {
 		s.touch()
 	}
-	if err != nil && ctx.Err() != nil && fateOf(err) == SentUnknown && s.hello != nil { // a handshake is not cancelled
-		s.notify("notifications/cancelled", cancelParams(id, "the caller waits no longer"))
-	}
-	if err == nil && method == string(mcp.MethodToolsList) && s.modern {
-		s.tools.remember(result)
+	if err != nil && ctx.Err() != nil && wire.FateOf(err) == SentUnknown && s.hello != nil { // a handshake is not cancelled
+		s.Notify("notifications/cancelled", wire.CancelParams(id, "the caller waits no longer"))
 	}
 	return result, err
 }
 
 // ask sends a request of our own, without anything in it but what the protocol wants.
 func (s *session) ask(ctx context.Context, method string, params []byte) (json.RawMessage, error) {
-	full, err := withMeta(params, nil, s.ownMeta())
+	full, err := wire.WithMeta(params, nil, s.ownMeta())
 	if err != nil {
-		return nil, failed(NotSent, err)
+		return nil, wire.Failed(NotSent, err)
 	}
 	return s.send(ctx, s.ids.Add(1), method, full)
 }
 
 // ownMeta is what every request carries where no handshake fixed it.
-func (s *session) ownMeta() []pair {
+func (s *session) ownMeta() []wire.Member {
 	if !s.modern {
 		return nil
 	}
@@ -115,26 +109,11 @@ func (s *session) ownMeta() []pair {
 	if err != nil {
 		panic(err) // two strings always marshal
 	}
-	return []pair{
-		ownPair(mcp.MetaKeyProtocolVersion, rawjson.Quote(s.version)),
-		ownPair(mcp.MetaKeyClientInfo, client),
-		ownPair(mcp.MetaKeyClientCapabilities, []byte(`{}`)),
+	return []wire.Member{
+		wire.Own(mcp.MetaKeyProtocolVersion, rawjson.Quote(s.version)),
+		wire.Own(mcp.MetaKeyClientInfo, client),
+		wire.Own(mcp.MetaKeyClientCapabilities, []byte(`{}`)),
 	}
-}
-
-// headers are the HTTP headers that repeat a part of the request; other transports ignore them.
-func (s *session) headers(method string, params []byte) http.Header {
-	if !s.modern {
-		return nil
-	}
-	h := http.Header{}
-	for name, value := range mcp.StandardHeaders(s.version, mcp.MCPMethod(method), params) {
-		h.Set(name, value)
-	}
-	if method == string(mcp.MethodToolsCall) {
-		s.tools.headers(h, params)
-	}
-	return h
 }
 
 // ping asks for a sign of life. Any answer is one, also an error.
@@ -146,7 +125,7 @@ func (s *session) ping(ctx context.Context, patience time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	_, err := s.ask(ctx, method, nil)
-	if err == nil || fateOf(err) == Ran {
+	if err == nil || wire.FateOf(err) == Ran {
 		return nil
 	}
 	if ctx.Err() != nil && !errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
@@ -157,6 +136,6 @@ func (s *session) ping(ctx context.Context, patience time.Duration) error {
 
 // end closes the connection and waits for what the session runs.
 func (s *session) end() {
-	s.conn.close()
+	s.conn.Close()
 	s.workers.Wait()
 }

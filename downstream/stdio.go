@@ -5,13 +5,14 @@ import (
 	"log/slog"
 
 	"github.com/proxy-dispatch/proxy-dispatch/downstream/process"
+	"github.com/proxy-dispatch/proxy-dispatch/downstream/wire"
 )
 
 const maxBabble = 200 // bytes shown of what is no message
 
 // stdioConn is the connection to a stdio server: its process and the wire to it.
 type stdioConn struct {
-	*wire
+	*wire.Conn
 	proc *process.Process
 }
 
@@ -26,13 +27,17 @@ func (m *member) dialStdio(_ context.Context, s *session) (conn, error) {
 	garbage := func(line []byte) {
 		m.babble.Line(slog.LevelWarn, "server wrote something that is no message to its stdout", m.shown(string(line[:min(len(line), maxRaw)]), maxBabble))
 	}
-	return &stdioConn{newWire(proc.Stdout, proc.Stdin, m.fleet.options.MaxMessage, s, garbage, proc.Why), proc}, nil
+	w := wire.New(wire.Options{
+		In: proc.Stdout, Out: proc.Stdin, Max: m.fleet.options.MaxMessage,
+		Heard: s.heard, Garbage: garbage, Over: proc.Why,
+	})
+	return &stdioConn{w, proc}, nil
 }
 
-func (c *stdioConn) close() {
-	c.lose(errLost)
+func (c *stdioConn) Close() {
+	c.Lose(wire.ErrLost)
 	c.proc.End()
-	c.workers.Wait()
+	c.Wait()
 }
 
 var _ conn = (*stdioConn)(nil)

@@ -11,6 +11,7 @@ import (
 	"github.com/cenkalti/backoff/v5"
 
 	"github.com/proxy-dispatch/proxy-dispatch/downstream/process"
+	"github.com/proxy-dispatch/proxy-dispatch/downstream/wire"
 )
 
 const (
@@ -105,10 +106,10 @@ func (m *member) chooseDialer() error {
 func (m *member) redact(text string) string { return m.fleet.options.Redact(m.options.Name, text) }
 
 // shown makes one short line without secrets of a text from outside.
-func (m *member) shown(text string, limit int) string { return clip(m.redact(text), limit) }
+func (m *member) shown(text string, limit int) string { return wire.Clip(m.redact(text), limit) }
 
 // reword gives err without secrets.
-func (m *member) reword(err error) error { return rewordedError{err, m.shown(err.Error(), maxWhy)} }
+func (m *member) reword(err error) error { return wire.Reword(err, m.shown(err.Error(), maxWhy)) }
 
 // session gives the ready session, after waiting for one if need be.
 func (m *member) session(ctx context.Context) (*session, error) {
@@ -121,7 +122,7 @@ func (m *member) session(ctx context.Context) (*session, error) {
 		switch {
 		case m.closed:
 			return nil, fmt.Errorf("%w: %w", ErrUnavailable, errClosing)
-		case m.live != nil && m.live.life().Err() == nil:
+		case m.live != nil && m.live.Life().Err() == nil:
 			return m.live, nil
 		case m.failures != failures:
 			return nil, m.failing("")
@@ -138,7 +139,7 @@ func (m *member) session(ctx context.Context) (*session, error) {
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			err = ended(ctx, NotSent, "the server is still starting")
+			err = wire.Ended(ctx, NotSent, "the server is still starting")
 		}
 		m.mu.Lock()
 		if err != nil {
@@ -163,7 +164,7 @@ func (m *member) failing(more string) error {
 	if errors.Is(m.cause, ErrAuthRequired) {
 		return ErrAuthRequired
 	}
-	return rewordedError{fmt.Errorf("%w: %w", ErrUnavailable, m.cause), ErrUnavailable.Error() + ": " + m.why + more}
+	return wire.Reword(fmt.Errorf("%w: %w", ErrUnavailable, m.cause), ErrUnavailable.Error()+": "+m.why+more)
 }
 
 // wake starts the supervising goroutine. The caller holds mu and saw that none runs.
@@ -257,7 +258,7 @@ func (m *member) openSSE(ctx, within context.Context, refused *session) (*sessio
 }
 
 func (m *member) newSession() *session {
-	s := &session{client: m.fleet.options.ClientInfo, tools: m.tools, redact: m.redact}
+	s := &session{client: m.fleet.options.ClientInfo}
 	s.changed = func(kind EventKind) { m.fleet.events.put(Event{m.options.Name, kind}) }
 	s.touch()
 	return s
@@ -268,7 +269,7 @@ func (m *member) startError(ctx, within context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if inner, ok := errors.AsType[*Error](err); ok {
+	if inner, ok := errors.AsType[*wire.Error](err); ok {
 		err = inner.Err
 	}
 	if within.Err() != nil {
@@ -305,13 +306,13 @@ func (m *member) guard(ctx context.Context, s *session) error {
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
-		case <-s.life().Done():
-			return context.Cause(s.life())
+		case <-s.Life().Done():
+			return context.Cause(s.Life())
 		case <-tick:
 			if s.idleFor() < every/2 {
 				continue
 			}
-			if err := s.ping(ctx, min(every, pingPatience)); err != nil && s.life().Err() == nil {
+			if err := s.ping(ctx, min(every, pingPatience)); err != nil && s.Life().Err() == nil {
 				return fmt.Errorf("%w: %w", errSilent, err)
 			}
 		}

@@ -10,25 +10,27 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/proxy-dispatch/proxy-dispatch/downstream/wire"
 )
 
 // fakeConn is a connection whose server is a function.
 type fakeConn struct {
 	alive  context.Context
 	lose   context.CancelCauseFunc
-	answer func(ctx context.Context, o outgoing) (json.RawMessage, error)
+	answer func(ctx context.Context, method string) (json.RawMessage, error)
 }
 
-func (c *fakeConn) life() context.Context { return c.alive }
-func (c *fakeConn) settle(string)         {}
-func (c *fakeConn) notify(string, []byte) {}
-func (c *fakeConn) close()                { c.lose(errLost) }
+func (c *fakeConn) Life() context.Context { return c.alive }
+func (c *fakeConn) Settle(string)         {}
+func (c *fakeConn) Notify(string, []byte) {}
+func (c *fakeConn) Close()                { c.lose(wire.ErrLost) }
 
-func (c *fakeConn) call(ctx context.Context, o outgoing) (json.RawMessage, error) {
-	if o.method == "initialize" {
+func (c *fakeConn) Call(ctx context.Context, _ int64, method string, _ []byte) (json.RawMessage, error) {
+	if method == "initialize" {
 		return json.RawMessage(`{"protocolVersion":"2025-11-25"}`), nil
 	}
-	return c.answer(ctx, o)
+	return c.answer(ctx, method)
 }
 
 // fakeFleet has one server s, dialled by dial, which is told how many times it was called before.
@@ -44,17 +46,17 @@ func fakeFleet(t *testing.T, o Options, dial func(n int) (conn, error)) (*Fleet,
 	return f, &dials
 }
 
-func newFakeConn(answer func(ctx context.Context, o outgoing) (json.RawMessage, error)) *fakeConn {
+func newFakeConn(answer func(ctx context.Context, method string) (json.RawMessage, error)) *fakeConn {
 	c := &fakeConn{answer: answer}
 	c.alive, c.lose = context.WithCancelCause(context.Background())
 	return c
 }
 
-func answers(context.Context, outgoing) (json.RawMessage, error) { return json.RawMessage(`{}`), nil }
+func answers(context.Context, string) (json.RawMessage, error) { return json.RawMessage(`{}`), nil }
 
-func hangs(ctx context.Context, _ outgoing) (json.RawMessage, error) {
+func hangs(ctx context.Context, _ string) (json.RawMessage, error) {
 	<-ctx.Done()
-	return nil, ended(ctx, SentUnknown, "no answer")
+	return nil, wire.Ended(ctx, SentUnknown, "no answer")
 }
 
 func TestPauseBetweenStarts(t *testing.T) {
@@ -132,12 +134,12 @@ func TestStableSessionForgives(t *testing.T) {
 }
 
 func TestPing(t *testing.T) {
-	refuses := func(context.Context, outgoing) (json.RawMessage, error) {
-		return nil, failed(Ran, &RPCError{Code: -32601})
+	refuses := func(context.Context, string) (json.RawMessage, error) {
+		return nil, wire.Failed(Ran, &RPCError{Code: -32601})
 	}
 	tests := []struct {
 		name   string
-		answer func(context.Context, outgoing) (json.RawMessage, error)
+		answer func(context.Context, string) (json.RawMessage, error)
 		busy   bool
 		dials  int64
 	}{
@@ -192,7 +194,7 @@ func TestCallWaitsForTheStart(t *testing.T) {
 }
 
 func TestRepeating(t *testing.T) {
-	lost := func(fate Fate) error { return failed(fate, errLost) }
+	lost := func(fate Fate) error { return wire.Failed(fate, wire.ErrLost) }
 	tests := []struct {
 		name       string
 		err        error
@@ -202,8 +204,8 @@ func TestRepeating(t *testing.T) {
 		{"not sent", lost(NotSent), false, 2},
 		{"sent", lost(SentUnknown), false, 1},
 		{"sent, idempotent", lost(SentUnknown), true, 2},
-		{"too large, idempotent", failed(SentUnknown, fmt.Errorf("%w: %w", errLost, ErrTooLarge)), true, 1},
-		{"server's error, idempotent", failed(Ran, &RPCError{Code: 1}), true, 1},
+		{"too large, idempotent", wire.Failed(SentUnknown, fmt.Errorf("%w: %w", wire.ErrLost, ErrTooLarge)), true, 1},
+		{"server's error, idempotent", wire.Failed(Ran, &RPCError{Code: 1}), true, 1},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -211,9 +213,9 @@ func TestRepeating(t *testing.T) {
 				tries := 0
 				f, _ := fakeFleet(t, Options{}, func(int) (conn, error) {
 					var c *fakeConn
-					c = newFakeConn(func(context.Context, outgoing) (json.RawMessage, error) {
+					c = newFakeConn(func(context.Context, string) (json.RawMessage, error) {
 						tries++
-						if errors.Is(tt.err, errLost) {
+						if errors.Is(tt.err, wire.ErrLost) {
 							c.lose(tt.err)
 						}
 						return nil, tt.err

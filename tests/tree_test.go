@@ -169,7 +169,7 @@ func TestFuzzed(t *testing.T) {
 			fuzzed[path.Dir(name)] = true
 		}
 	})
-	for _, room := range []string{"catalog", "cmd/internal/config", "dispatch", "dispatch/arguments", "dispatch/view", "downstream", "serve", "spill"} {
+	for _, room := range []string{"catalog", "cmd/internal/config", "dispatch", "dispatch/arguments", "dispatch/view", "downstream/wire", "serve", "spill"} {
 		if !fuzzed[room] {
 			t.Errorf("%s parses foreign bytes and has no fuzz target", room)
 		}

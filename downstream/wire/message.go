@@ -1,4 +1,4 @@
-package downstream
+package wire
 
 import (
 	"encoding/json"
@@ -8,14 +8,14 @@ import (
 	"github.com/proxy-dispatch/proxy-dispatch/rawjson"
 )
 
-// message is one JSON-RPC message from a server, its parts as sent; nil is absent.
-type message struct {
+// Message is one JSON-RPC message from a server, its parts as sent; nil is absent.
+type Message struct {
 	id, method, params, result, err []byte
 }
 
-// parseMessage takes one JSON object apart; false if it is none.
-func parseMessage(data []byte) (message, bool) {
-	var m message
+// Parse takes one JSON object apart; false if it is none. The message shares the memory of data.
+func Parse(data []byte) (Message, bool) {
+	var m Message
 	ok := rawjson.Object(data, func(key, value []byte) {
 		switch rawjson.Unquote(key) {
 		case "id":
@@ -50,27 +50,35 @@ func number(raw []byte) (int64, bool) {
 	return n, err == nil
 }
 
-// answer gives what a response carries.
-func (m message) answer() (json.RawMessage, error) {
+// Refusal is the error that a response carries; nil if there is none.
+func (m Message) Refusal() *RPCError {
+	if m.err == nil {
+		return nil
+	}
+	return parseRPCError(m.err)
+}
+
+// Answer gives what a response carries. Its error is an *Error.
+func (m Message) Answer() (json.RawMessage, error) {
 	switch {
 	case m.err != nil:
-		return nil, failed(Ran, parseRPCError(m.err))
+		return nil, Failed(Ran, m.Refusal())
 	case m.result == nil:
-		return nil, failed(Ran, errors.New("the answer has neither result nor error"))
+		return nil, Failed(Ran, errors.New("the answer has neither result nor error"))
 	}
 	return m.result, nil
 }
 
-// requestLine is a request as it travels, its line break included. Params must hold no line break.
-func requestLine(id int64, method string, params []byte) []byte {
+// RequestLine is a request as it travels, its line break included. Params must hold no line break.
+func RequestLine(id int64, method string, params []byte) []byte {
 	b := make([]byte, 0, len(params)+len(method)+64)
 	b = append(b, `{"jsonrpc":"2.0","id":`...)
 	b = strconv.AppendInt(b, id, 10)
 	return finishLine(b, method, params)
 }
 
-// notificationLine is a notification as it travels.
-func notificationLine(method string, params []byte) []byte {
+// NotificationLine is a notification as it travels, its line break included. Params must hold no line break.
+func NotificationLine(method string, params []byte) []byte {
 	return finishLine([]byte(`{"jsonrpc":"2.0"`), method, params)
 }
 
@@ -96,7 +104,8 @@ func replyLine(id, method []byte) []byte {
 	return append(b, '\n')
 }
 
-func cancelParams(id int64, reason string) []byte {
+// CancelParams are the params of the notification that nobody waits for the answer to a request of ours.
+func CancelParams(id int64, reason string) []byte {
 	b := append([]byte(`{"requestId":`), strconv.FormatInt(id, 10)...)
 	b = append(b, `,"reason":`...)
 	b = append(b, rawjson.Quote(reason)...)

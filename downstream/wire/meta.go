@@ -1,4 +1,4 @@
-package downstream
+package wire
 
 import (
 	"bytes"
@@ -10,33 +10,33 @@ import (
 
 var errNotObject = errors.New("params are not a JSON object")
 
-// pair is one member of a JSON object: its name, the name as written with quotes, and the value as written.
-type pair struct {
+// Member is one member of a JSON object: its name, the name as written with quotes, and the value as written.
+type Member struct {
 	name       string
 	key, value []byte
 }
 
-// pairs shows the members of one JSON object; false if it is none.
-func pairs(object []byte, show func(p pair)) bool {
-	return rawjson.Object(object, func(key, value []byte) { show(pair{rawjson.Unquote(key), key, value}) })
+// members shows the members of one JSON object; false if it is none.
+func members(object []byte, show func(m Member)) bool {
+	return rawjson.Object(object, func(key, value []byte) { show(Member{rawjson.Unquote(key), key, value}) })
 }
 
-// ownPair is a member that we make.
-func ownPair(name string, value []byte) pair {
-	return pair{name: name, key: rawjson.Quote(name), value: value}
+// Own is a member that we make; value is JSON.
+func Own(name string, value []byte) Member {
+	return Member{name: name, key: rawjson.Quote(name), value: value}
 }
 
-// withMeta puts meta's members and then our own into params._meta and leaves everything else as written.
+// WithMeta puts meta's members and then our own into params._meta and leaves everything else as written.
 // Later members replace earlier ones of the same name; a progressToken counts only among our own.
 // The outcome holds no line break.
-func withMeta(params, meta json.RawMessage, own []pair) ([]byte, error) {
-	var rest, kept []pair
+func WithMeta(params, meta json.RawMessage, own []Member) ([]byte, error) {
+	var rest, kept []Member
 	if len(bytes.TrimSpace(params)) > 0 && string(bytes.TrimSpace(params)) != "null" {
-		ok := pairs(params, func(p pair) {
-			if p.name == "_meta" {
-				kept = append(kept, p)
+		ok := members(params, func(m Member) {
+			if m.name == "_meta" {
+				kept = append(kept, m)
 			} else {
-				rest = append(rest, p)
+				rest = append(rest, m)
 			}
 		})
 		if !ok {
@@ -51,7 +51,7 @@ func withMeta(params, meta json.RawMessage, own []pair) ([]byte, error) {
 		return nil, err
 	}
 	if inner != nil {
-		rest = append(rest, ownPair("_meta", inner))
+		rest = append(rest, Own("_meta", inner))
 	}
 	if len(rest) == 0 && len(bytes.TrimSpace(params)) == 0 {
 		return nil, nil
@@ -60,15 +60,15 @@ func withMeta(params, meta json.RawMessage, own []pair) ([]byte, error) {
 }
 
 // mergeMeta is the new _meta; nil if nothing is left.
-func mergeMeta(kept []pair, meta []byte, own []pair) ([]byte, error) {
-	var all []pair
+func mergeMeta(kept []Member, meta []byte, own []Member) ([]byte, error) {
+	var all []Member
 	add := func(raw []byte) error {
 		if raw = bytes.TrimSpace(raw); len(raw) == 0 || string(raw) == "null" {
 			return nil
 		}
-		ok := pairs(raw, func(p pair) {
-			if p.name != "progressToken" {
-				all = set(all, p)
+		ok := members(raw, func(m Member) {
+			if m.name != "progressToken" {
+				all = set(all, m)
 			}
 		})
 		if !ok {
@@ -93,7 +93,7 @@ func mergeMeta(kept []pair, meta []byte, own []pair) ([]byte, error) {
 	return writeObject(all, len(meta)+64), nil
 }
 
-func set(all []pair, m pair) []pair {
+func set(all []Member, m Member) []Member {
 	for i := range all {
 		if all[i].name == m.name {
 			all[i].value = m.value
@@ -103,10 +103,10 @@ func set(all []pair, m pair) []pair {
 	return append(all, m)
 }
 
-func writeObject(members []pair, size int) []byte {
+func writeObject(all []Member, size int) []byte {
 	b := make([]byte, 0, size)
 	b = append(b, '{')
-	for i, m := range members {
+	for i, m := range all {
 		if i > 0 {
 			b = append(b, ',')
 		}
@@ -117,18 +117,22 @@ func writeObject(members []pair, size int) []byte {
 	return append(b, '}')
 }
 
-// withoutToken gives progress params without their token, and the token.
-func withoutToken(params []byte) (token []byte, rest json.RawMessage) {
-	var members []pair
-	ok := pairs(params, func(p pair) {
-		if p.name == "progressToken" {
-			token = p.value
+// Progress takes the params of a progress notification apart: the token, which was ours, and the rest without it.
+// False if they hold no such token.
+func Progress(params []byte) (token int64, rest json.RawMessage, ok bool) {
+	var raw []byte
+	var kept []Member
+	if !members(params, func(m Member) {
+		if m.name == "progressToken" {
+			raw = m.value
 		} else {
-			members = append(members, p)
+			kept = append(kept, m)
 		}
-	})
-	if !ok {
-		return nil, nil
+	}) {
+		return 0, nil, false
 	}
-	return token, writeObject(members, len(params))
+	if token, ok = number(raw); !ok {
+		return 0, nil, false
+	}
+	return token, writeObject(kept, len(params)), true
 }

@@ -1,4 +1,4 @@
-package downstream
+package wire
 
 import (
 	"bytes"
@@ -7,10 +7,10 @@ import (
 )
 
 func TestWithMeta(t *testing.T) {
-	token := []pair{ownPair("progressToken", []byte("7"))}
+	token := []Member{Own("progressToken", []byte("7"))}
 	tests := []struct {
 		name, params, meta string
-		own                []pair
+		own                []Member
 		want               string // "!" = refused
 	}{
 		{"nothing", "", "", nil, ""},
@@ -31,7 +31,7 @@ func TestWithMeta(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := withMeta(json.RawMessage(tt.params), json.RawMessage(tt.meta), tt.own)
+			got, err := WithMeta(json.RawMessage(tt.params), json.RawMessage(tt.meta), tt.own)
 			if err != nil {
 				got = []byte("!")
 			}
@@ -47,7 +47,7 @@ func FuzzWithMeta(f *testing.F) {
 	f.Add([]byte(`{"a":1,"_meta":{"k":[1]}}`), []byte(`{"progressToken":1}`))
 	f.Add([]byte("{\n}"), []byte("{\r\n\"a\": 1}"))
 	f.Fuzz(func(t *testing.T, params, meta []byte) {
-		got, err := withMeta(params, meta, []pair{ownPair("progressToken", []byte("7"))})
+		got, err := WithMeta(params, meta, []Member{Own("progressToken", []byte("7"))})
 		if err == nil && (!json.Valid(got) || bytes.ContainsAny(got, "\n\r")) {
 			t.Errorf("got %q", got)
 		}

@@ -1,4 +1,4 @@
-package downstream
+package wire
 
 import (
 	"bufio"
@@ -13,23 +13,29 @@ import (
 	"time"
 )
 
-type deafListener struct{}
+// open makes a Conn that hears progress, as sessions do.
+func open(in io.Reader, out io.Writer, max int64) *Conn {
+	return New(Options{
+		In: in, Out: out, Max: max,
+		Heard:   func(_ string, params []byte) { Progress(params) },
+		Garbage: func([]byte) {},
+		Over:    func(err error) error { return err },
+	})
+}
 
-func (deafListener) heard(string, []byte) {}
-
-// pipedWire is a wire and the server's ends of its streams.
-func pipedWire(t testing.TB, limit int64) (w *wire, in *bufio.Reader, out io.WriteCloser) {
+// piped is a Conn and the server's ends of its streams.
+func piped(t testing.TB, limit int64) (c *Conn, in *bufio.Reader, out io.WriteCloser) {
 	t.Helper()
 	fromServer, toUs := io.Pipe()
 	fromUs, toServer := io.Pipe()
-	w = newWire(fromServer, toServer, limit, deafListener{}, func([]byte) {}, func(err error) error { return err })
+	c = open(fromServer, toServer, limit)
 	t.Cleanup(func() {
-		w.lose(errLost)
+		c.Lose(ErrLost)
 		toUs.Close()
 		toServer.Close()
-		w.workers.Wait()
+		c.Wait()
 	})
-	return w, bufio.NewReader(fromUs), toUs
+	return c, bufio.NewReader(fromUs), toUs
 }
 
 // Whatever a server writes, nothing panics, and the next call still gets its answer.
@@ -41,20 +47,25 @@ func FuzzRouting(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		s := &session{changed: func(EventKind) {}}
-		s.desk.open(1)
 		fromServer, toUs := io.Pipe()
-		w := newWire(fromServer, discard{}, 4096, s, func([]byte) {}, func(err error) error { return err })
+		c := open(fromServer, io.Discard, 4096)
 		toUs.Write(append(data, '\n'))
 		done := make(chan error, 1)
 		go func() {
-			got, err := w.call(t.Context(), outgoing{id: 987654321987, method: "x"})
+			got, err := c.Call(t.Context(), 987654321987, "x", nil)
 			if err == nil && string(got) != `{"ok":1}` {
 				err = fmt.Errorf("got %s", got)
 			}
 			done <- err
 		}()
-		eventually(t, "call waits", func() bool { _, ok := w.only(); return ok || len(done) > 0 })
+		for end := time.Now().Add(10 * time.Second); len(done) == 0; time.Sleep(time.Millisecond) {
+			if _, waits := c.only(); waits {
+				break
+			}
+			if time.Now().After(end) {
+				t.Fatal("the call does not wait for its answer")
+			}
+		}
 		if !bytes.Contains(data, []byte("987654321987")) && len(data) < 4096 {
 			fmt.Fprintln(toUs, `{"id":987654321987,"result":{"ok":1}}`)
 			if err := <-done; err != nil {
@@ -65,17 +76,12 @@ func FuzzRouting(f *testing.F) {
 			<-done
 		}
 		toUs.Close()
-		w.workers.Wait()
+		c.Wait()
 	})
 }
 
-type discard struct{}
-
-func (discard) Write(p []byte) (int, error) { return len(p), nil }
-func (discard) Close() error                { return nil }
-
 func TestServerThatDoesNotRead(t *testing.T) {
-	w, _, out := pipedWire(t, 1<<20)
+	c, _, out := piped(t, 1<<20)
 	tests := []struct {
 		name string
 		fate Fate
@@ -87,9 +93,9 @@ func TestServerThatDoesNotRead(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
 			defer cancel()
-			_, err := w.call(ctx, outgoing{id: int64(i), method: "x"})
-			if fateOf(err) != tt.fate || !errors.Is(err, ErrTimeout) {
-				t.Errorf("got %v, %s; want timeout, %s", err, fateOf(err), tt.fate)
+			_, err := c.Call(ctx, int64(i), "x", nil)
+			if FateOf(err) != tt.fate || !errors.Is(err, ErrTimeout) {
+				t.Errorf("got %v, %s; want timeout, %s", err, FateOf(err), tt.fate)
 			}
 		})
 	}
@@ -101,21 +107,21 @@ func TestServerThatDoesNotRead(t *testing.T) {
 
 func TestLostBeforeWritten(t *testing.T) {
 	fromServer, toUs := io.Pipe()
-	w := newWire(fromServer, refusing{}, 1<<20, deafListener{}, func([]byte) {}, func(err error) error { return err })
-	_, err := w.call(t.Context(), outgoing{id: 1, method: "x"})
-	if fateOf(err) != NotSent || !errors.Is(err, errLost) {
-		t.Errorf("got %v, %s; want lost, not sent", err, fateOf(err))
+	c := open(fromServer, refusing{}, 1<<20)
+	_, err := c.Call(t.Context(), 1, "x", nil)
+	if FateOf(err) != NotSent || !errors.Is(err, ErrLost) {
+		t.Errorf("got %v, %s; want lost, not sent", err, FateOf(err))
 	}
 	toUs.Close()
-	w.workers.Wait()
+	c.Wait()
 }
 
-type refusing struct{ discard }
+type refusing struct{}
 
 func (refusing) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
 
 func TestAnswersOutOfOrder(t *testing.T) {
-	w, in, out := pipedWire(t, 1<<20)
+	c, in, out := piped(t, 1<<20)
 	const calls = 50
 	go func() {
 		var ids []string
@@ -136,7 +142,7 @@ func TestAnswersOutOfOrder(t *testing.T) {
 	done := make(chan string, calls)
 	for i := range calls {
 		go func() {
-			got, err := w.call(t.Context(), outgoing{id: int64(i), method: "x"})
+			got, err := c.Call(t.Context(), int64(i), "x", nil)
 			if want := fmt.Sprintf(`{"of":%d}`, i); err != nil || string(got) != want {
 				done <- fmt.Sprintf("got %s, %v; want %s", got, err, want)
 				return
@@ -149,37 +155,4 @@ func TestAnswersOutOfOrder(t *testing.T) {
 			t.Error(problem)
 		}
 	}
-}
-
-func BenchmarkEcho(b *testing.B) {
-	f := newFleet(b, Options{Servers: []Server{fixtureServer(b, "s")}})
-	if _, err := f.Hello(b.Context(), "s"); err != nil {
-		b.Fatal(err)
-	}
-	b.Run("one by one", func(b *testing.B) {
-		for b.Loop() {
-			if _, err := f.Do(b.Context(), Request{Server: "s", Method: "echo", Params: json.RawMessage(`{"a":1}`)}); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
-	b.Run("64 at once", func(b *testing.B) {
-		b.SetParallelism(32)
-		b.RunParallel(func(pb *testing.PB) {
-			for pb.Next() {
-				if _, err := f.Do(b.Context(), Request{Server: "s", Method: "echo", Params: json.RawMessage(`{"a":1}`)}); err != nil {
-					b.Error(err)
-				}
-			}
-		})
-	})
-	b.Run("100 MB", func(b *testing.B) {
-		b.SetBytes(100_000_000)
-		b.ReportAllocs()
-		for b.Loop() {
-			if _, err := f.Do(b.Context(), Request{Server: "s", Method: "big", Params: json.RawMessage(`{"n":100000000}`)}); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
 }
