@@ -44,6 +44,13 @@ func main() {
 	flag.IntVar(&r.starts, "starts", 20, "starts with and without broken servers")
 	only := flag.String("only", "", "definition, start, echo, large or memory alone")
 	flag.Parse()
+	if flag.Arg(0) == relayWord {
+		if err := relay(flag.Arg(1)); err != nil {
+			fmt.Fprintln(os.Stderr, "bench:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	r.ctx = ctx

@@ -90,7 +90,12 @@ func (r *rig) echoes() error {
 		}
 	}
 	behind := r.echoServer(own)
-	var p50, rate, cpu []float64
+	bare, err := r.relayed()
+	if err != nil {
+		return err
+	}
+	defer bare.Close()
+	var p50, floor, rate, cpu []float64
 	var note [3]string
 	for range r.rounds {
 		before, beforeBehind := cpuTicks(t.Pid()), cpuTicks(behind)
@@ -103,6 +108,11 @@ func (r *rig) echoes() error {
 		if err != nil {
 			return err
 		}
+		copied, err := r.echoCalls(bare, r.calls)
+		if err != nil {
+			return err
+		}
+		floor = append(floor, copied/direct)
 		p50 = append(p50, through/direct)
 		note[0] = fmt.Sprintf("%.0f / %.0f µs in the last round", through, direct)
 		cpu = append(cpu, float64(ours)/float64(max(theirs, 1)))
@@ -119,9 +129,24 @@ func (r *rig) echoes() error {
 		note[1] = fmt.Sprintf("%.0f / %.0f calls/s", manyThrough, manyDirect)
 	}
 	r.most("echo over stdio, p50 through / direct", median(p50), 2, "", note[0])
+	r.info("  the same through a relay that only copies", median(floor), "the floor on this machine")
 	r.least("64 concurrent echo calls, throughput through / direct", median(rate), 0.35, "", note[1])
 	r.most("proxy CPU per echo call / the echo server's own", median(cpu), 2, "", note[2])
 	return nil
+}
+
+// relayed is the echo server behind a relay, warm.
+func (r *rig) relayed() (*side, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	s, err := r.direct(self, relayWord, r.echo)
+	if err != nil {
+		return nil, err
+	}
+	_, err = r.echoCalls(s, 300)
+	return s, err
 }
 
 // echoServer is a process of the echo server, but not this one; 0 if there is none.
