@@ -12,71 +12,47 @@ import (
 
 // request is the flat input of the one tool, read and repaired, still untyped where it is only carried.
 type request struct {
-	Action              string          `json:"action"`
-	Query               string          `json:"query"`
-	Limit               *int            `json:"limit"`
-	Offset              int64           `json:"offset"`
-	Type                string          `json:"type"`
-	Connection          string          `json:"connection"`
-	Format              string          `json:"format"`
-	Refresh             bool            `json:"refresh"`
-	Tool                []string        `json:"tool"`
-	Arguments           json.RawMessage `json:"-"`
-	ArgumentsFile       string          `json:"argumentsFile"`
-	Path                string          `json:"path"`
-	JQ                  string          `json:"jq"`
-	Op                  string          `json:"op"`
-	Lines               int             `json:"lines"`
-	FromLine            int             `json:"fromLine"`
-	ToLine              int             `json:"toLine"`
-	Pattern             string          `json:"pattern"`
-	Context             int             `json:"context"`
-	Invert              bool            `json:"invert"`
-	MaxBytes            int             `json:"maxBytes"`
-	ResultToFile        bool            `json:"resultToFile"`
-	ResultSizeThreshold *int64          `json:"resultSizeThreshold"`
-	TimeoutMS           int64           `json:"timeoutMs"`
-	Meta                json.RawMessage `json:"meta"`
-	DryRun              bool            `json:"dryRun"`
-	Calls               json.RawMessage `json:"-"`
-	ForEach             json.RawMessage `json:"-"`
-	Concurrency         int             `json:"concurrency"`
-	Max                 int             `json:"max"`
-	Pages               json.RawMessage `json:"-"`
-	ResultFile          []string        `json:"resultFile"`
-	Topic               string          `json:"topic"`
-	ID                  string          `json:"id"`
-	IncludeTools        *bool           `json:"includeTools"`
-	IncludeInputSchema  bool            `json:"includeInputSchema"`
-	IncludeAnnotations  *bool           `json:"includeAnnotations"`
+	Action              string
+	Query               string
+	Limit               *int
+	Offset              int64
+	Type                string
+	Connection          string
+	Format              string
+	Refresh             bool
+	Tool                []string
+	Arguments           json.RawMessage
+	ArgumentsFile       string
+	Path                string
+	JQ                  string
+	Op                  string
+	Lines               int
+	FromLine            int
+	ToLine              int
+	Pattern             string
+	Context             int
+	Invert              bool
+	MaxBytes            int
+	ResultToFile        bool
+	ResultSizeThreshold *int64
+	TimeoutMS           int64
+	Meta                json.RawMessage
+	DryRun              bool
+	Calls               json.RawMessage
+	ForEach             json.RawMessage
+	Concurrency         int
+	Max                 int
+	Pages               json.RawMessage
+	ResultFile          []string
+	Topic               string
+	ID                  string
+	IncludeTools        *bool
+	IncludeInputSchema  bool
+	IncludeAnnotations  *bool
 
 	extra arguments.Object // keys the action lacks; a call's tool may have them
 	notes []string         // repairs made
 	reads []string         // parameters of reading that were given
-}
-
-// spelling is the JSON form a parameter has.
-type spelling int
-
-const (
-	text spelling = iota
-	number
-	boolean
-	textList // one string or a list of strings
-	object
-	carried // any JSON, kept as written
-)
-
-// spellings holds every parameter of every action.
-var spellings = map[string]spelling{
-	"action": text, "query": text, "limit": number, "offset": number, "type": text, "connection": text,
-	"format": text, "refresh": boolean, "tool": textList, "arguments": carried, "argumentsFile": text,
-	"path": text, "jq": text, "op": text, "lines": number, "fromLine": number, "toLine": number,
-	"pattern": text, "context": number, "invert": boolean, "maxBytes": number, "resultToFile": boolean,
-	"resultSizeThreshold": number, "timeoutMs": number, "meta": object, "dryRun": boolean, "calls": carried,
-	"forEach": carried, "concurrency": number, "max": number, "pages": carried, "resultFile": textList,
-	"topic": text, "code": text, "id": text, "includeTools": boolean, "includeInputSchema": boolean,
-	"includeAnnotations": boolean, "start": number, "end": number,
 }
 
 var (
@@ -118,10 +94,6 @@ var paramSpellings = map[string]string{
 	"name": "tool", "tool_name": "tool", "uri": "tool",
 	"handle": "resultFile", "id": "resultFile", "file": "resultFile",
 	"select": "path", "filter": "jq",
-}
-
-// laterParams are parameters and values that are known but not built yet.
-var laterParams = map[string]string{
 }
 
 var formats = []string{"compact", "detail", "json"}
@@ -197,45 +169,17 @@ func parseFlat(raw json.RawMessage) (arguments.Object, error) {
 // fill sorts the members of obj into the request's fields.
 func (r *request) fill(action string, obj arguments.Object) error {
 	obj = r.lift(action, r.rename(action, obj))
-	var flat arguments.Object
 	for _, m := range obj {
 		if !takesParam(action, m.Key) {
 			r.extra = append(r.extra, m)
 			continue
 		}
-		if hint, later := laterParams[m.Key]; later {
-			return r.fail(notYet(fmt.Sprintf("parameter %q", m.Key), hint))
-		}
 		if slices.Contains(readParams, m.Key) {
 			r.reads = append(r.reads, m.Key)
 		}
-		switch m.Key {
-		case "arguments":
-			r.Arguments = m.Value
-		case "calls":
-			r.Calls = m.Value
-		case "forEach":
-			r.ForEach = m.Value
-		case "pages":
-			r.Pages = m.Value
-		case "start":
-			flat = append(flat, arguments.Member{Key: "fromLine", Value: m.Value})
-		case "end":
-			flat = append(flat, arguments.Member{Key: "toLine", Value: m.Value})
-		default:
-			v, err := r.coerce(m.Key, m.Value)
-			if err != nil {
-				return r.fail(err)
-			}
-			flat = append(flat, arguments.Member{Key: m.Key, Value: v})
+		if err := r.set(m.Key, m.Value); err != nil {
+			return r.fail(err)
 		}
-	}
-	id := r.ID
-	if err := json.Unmarshal(flat.Raw(), r); err != nil {
-		return r.fail(&Error{Code: BadRequest, Message: "the input does not fit: " + err.Error(), Err: err})
-	}
-	if id != "" {
-		r.ID = id
 	}
 	return r.settle(action)
 }
@@ -317,67 +261,6 @@ func (r *request) lift(action string, obj arguments.Object) arguments.Object {
 		}
 	}
 	return obj
-}
-
-// coerce gives a parameter the JSON form it has, noting what it changed.
-func (r *request) coerce(key string, v json.RawMessage) (json.RawMessage, error) {
-	var s string
-	isText := len(v) > 0 && v[0] == '"' && json.Unmarshal(v, &s) == nil
-	out := v
-	switch want := spellings[key]; {
-	case string(v) == "null":
-		return v, nil
-	case want == text && isText, want == carried:
-		return v, nil
-	case want == text && len(v) > 0 && v[0] != '{' && v[0] != '[':
-		out = mustJSON(string(v))
-	case want == textList && isText:
-		if key == "resultFile" && strings.Contains(s, ",") {
-			return mustJSON(strings.FieldsFunc(s, func(c rune) bool { return c == ',' || c == ' ' })), nil
-		}
-		return mustJSON([]string{s}), nil
-	case want == textList && len(v) > 0 && v[0] == '[':
-		return v, nil
-	case want == number && isText, want == boolean && isText:
-		out = json.RawMessage(strings.TrimSpace(s))
-	case want == object && isText:
-		out = json.RawMessage(s)
-	case want == number && strings.HasSuffix(string(v), ".0"):
-		out = v[:len(v)-2]
-	}
-	if !fits(spellings[key], out) {
-		return nil, &Error{Code: BadRequest, Message: fmt.Sprintf("%s is %s, want %s", key, clip(string(v), 60), wanted[spellings[key]])}
-	}
-	if string(out) != string(v) {
-		r.note("%s: %s → %s", key, clip(string(v), 40), clip(string(out), 40))
-	}
-	return out, nil
-}
-
-var wanted = map[spelling]string{text: "a string", number: "a whole number, 0 or more", boolean: "true or false",
-	textList: "a string or a list of strings", object: "an object"}
-
-// fits reports whether v has the form.
-func fits(want spelling, v json.RawMessage) bool {
-	var err error
-	switch want {
-	case text:
-		var s string
-		err = json.Unmarshal(v, &s)
-	case number:
-		var n uint32
-		err = json.Unmarshal(v, &n)
-	case boolean:
-		var b bool
-		err = json.Unmarshal(v, &b)
-	case textList:
-		var l []string
-		err = json.Unmarshal(v, &l)
-	case object:
-		var m map[string]json.RawMessage
-		err = json.Unmarshal(v, &m)
-	}
-	return err == nil
 }
 
 func takesParam(action, key string) bool {
