@@ -39,7 +39,7 @@ func Stdio(ctx context.Context, o Options, in io.Reader, out io.Writer) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	c := &conn{endpoint: e, link: newLink(rand.Text()), out: &output{to: out, fail: cancel}, max: o.MaxMessage,
-		listed: sync.OnceFunc(o.OnListed)}
+		listed: sync.OnceFunc(o.OnListed), crew: newCrew()}
 	if err := e.mcp.RegisterSession(ctx, c.link); err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ type conn struct {
 	max     int64
 	running running
 	listed  func()
-	wg      sync.WaitGroup
+	crew    *crew
 }
 
 func (c *conn) serve(ctx context.Context, read <-chan incoming) {
@@ -135,7 +135,7 @@ func (c *conn) receive(ctx context.Context, next incoming) {
 // spawn answers a request that may take long in a goroutine that end waits for.
 func (c *conn) spawn(ctx context.Context, m message, answer func(context.Context, message) parts) {
 	ctx, done := c.running.start(ctx, m.id)
-	c.wg.Go(func() {
+	c.crew.run(func() {
 		defer done()
 		if line := answer(ctx, m); !cancelled(ctx) {
 			c.out.write(line)
@@ -156,7 +156,7 @@ func (c *conn) listen(ctx context.Context, m message) parts {
 // end lets running calls finish for a moment if only the input ended, then cancels and waits.
 func (c *conn) end(ctx context.Context, cancel context.CancelCauseFunc) {
 	idle := make(chan struct{})
-	go func() { c.wg.Wait(); close(idle) }()
+	go func() { c.crew.wait(); close(idle) }()
 	select {
 	case <-idle:
 		return
