@@ -120,6 +120,7 @@ func TestToolNames(t *testing.T) {
 		}
 	}
 	s.do(`{"action":"call","tool":"add","connection":"c1","arguments":{"a":1,"b":2}}`).ok().wants("3")
+	s.do(`{"action":"list","refresh":true}`).ok() // until both are known, the name may belong to one alone
 	s.tool("echo", `{"message":"x"}`, "").fails("ambiguous_tool", "one", "two", "Not sent: safe to repeat.")
 	s.tool("one/ad", `{}`, "").fails("unknown_tool", "add", "Not sent: safe to repeat.")
 	s.tool("three/echo", `{}`, "").fails("unknown_tool", "Not sent: safe to repeat.")
@@ -150,6 +151,14 @@ func TestRepairs(t *testing.T) {
 	}
 }
 
+// TestPages has a read-only call repeated page by page, and computes with what it gave.
+func TestPages(t *testing.T) {
+	t.Parallel()
+	s := serve(t, config("", fix("fixture")))
+	s.do(`{"action":"call","tool":"page_of","arguments":{},"pages":{"send":"cursor","next":".next","items":".items"}}`).ok().wants("[0,1,2,", ",33,34]")
+	s.do(`{"action":"call","tool":"big","arguments":{"bytes":50000},"jq":"map(select(.id <= 3).amount)"}`).ok().wants("0.10", "0.30")
+}
+
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	s := serve(t, config("", fix("fixture")))
@@ -173,7 +182,6 @@ func TestRefusals(t *testing.T) {
 		{"foreign argumentsFile", `{"action":"call","tool":"echo","argumentsFile":"/etc/hostname"}`, "", []string{unsent}},
 		{"not yet: run", `{"action":"run","code":"return 1"}`, "bad_request", []string{"not available yet"}},
 		{"bad jq", `{"action":"call","tool":"image","jq":".["}`, "bad_request", []string{"jq", unsent}},
-		{"not yet: pages", `{"action":"call","tool":"page_of","pages":{"send":"cursor","next":".next","items":".items"}}`, "bad_request", []string{"not available yet", unsent}},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

@@ -23,6 +23,7 @@ var table = map[string][]string{
 	"downstream/wire":      {"rawjson"},
 	"search/lexicon":       {},
 	"search":               {"search/lexicon"},
+	"search/embeddings":    {},
 	"search/eval":          {"search"},
 	"tokens":               {},
 	"spill":                {"rawjson", "tokens"},
