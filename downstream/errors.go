@@ -3,13 +3,11 @@ package downstream
 import (
 	"errors"
 
+	"github.com/proxy-dispatch/proxy-dispatch/downstream/remote"
 	"github.com/proxy-dispatch/proxy-dispatch/downstream/wire"
 )
 
-const (
-	maxWhy = 600     // bytes shown of a reason
-	maxRaw = 4 << 10 // bytes of a text in which secrets are looked for before it is cut to what is shown
-)
+const maxWhy = 600 // bytes shown of a reason
 
 // Fate says what became of a request that failed.
 type Fate = wire.Fate
@@ -26,7 +24,7 @@ var (
 	ErrUnavailable   = wire.ErrUnavailable
 	ErrTimeout       = wire.ErrTimeout
 	ErrTooLarge      = wire.ErrTooLarge
-	ErrAuthRequired  = errors.New("authorization required")
+	ErrAuthRequired  = remote.ErrAuthRequired
 	ErrUnknownServer = errors.New("unknown server")
 	ErrDisabled      = errors.New("server disabled")
 )

@@ -8,7 +8,10 @@ import (
 	"github.com/proxy-dispatch/proxy-dispatch/downstream/wire"
 )
 
-const maxBabble = 200 // bytes shown of what is no message
+const (
+	maxBabble = 200     // bytes shown of what is no message
+	maxRaw    = 4 << 10 // bytes of it in which secrets are looked for before it is cut
+)
 
 // stdioConn is the connection to a stdio server: its process and the wire to it.
 type stdioConn struct {

@@ -11,6 +11,7 @@ import (
 	"github.com/cenkalti/backoff/v5"
 
 	"github.com/proxy-dispatch/proxy-dispatch/downstream/process"
+	"github.com/proxy-dispatch/proxy-dispatch/downstream/remote"
 	"github.com/proxy-dispatch/proxy-dispatch/downstream/wire"
 )
 
@@ -28,8 +29,8 @@ type member struct {
 	options Server
 	fleet   *Fleet
 	log     *slog.Logger
-	babble  *process.Log // of what is no message
-	tools   *headerTools
+	babble  *process.Log   // of what is no message
+	remote  *remote.Server // used if it has a URL
 	dial    func(ctx context.Context, s *session) (conn, error)
 	probe   bool // whether discover comes before initialize
 	pings   bool
@@ -58,7 +59,10 @@ func newMember(f *Fleet, s Server) (*member, error) {
 	log := f.options.Log.With("server", s.Name)
 	m := &member{
 		options: s, fleet: f, log: log, babble: process.NewLog(log),
-		tools: &headerTools{}, changed: make(chan struct{}),
+		remote: remote.New(remote.Options{
+			URL: s.URL, Headers: s.Headers, MaxMessage: f.options.MaxMessage, StartTimeout: s.StartTimeout,
+		}),
+		changed: make(chan struct{}),
 		pause: &backoff.ExponentialBackOff{
 			InitialInterval: restartFirst, MaxInterval: restartMost, Multiplier: 2, RandomizationFactor: 0.2,
 		},
@@ -232,7 +236,7 @@ func (m *member) open(ctx context.Context) (*session, error) {
 	known := m.known
 	m.mu.Unlock()
 	if err := s.greet(within, known, m.probe); err != nil {
-		if over, ok := s.conn.(interface{ fallback(error) bool }); ok && over.fallback(err) {
+		if errors.Is(err, remote.ErrOlder) {
 			return m.openSSE(ctx, within, s)
 		}
 		s.end()

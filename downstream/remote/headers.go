@@ -1,4 +1,4 @@
-package downstream
+package remote
 
 import (
 	"bytes"

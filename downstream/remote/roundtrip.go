@@ -1,4 +1,4 @@
-package downstream
+package remote
 
 import (
 	"bytes"
@@ -55,7 +55,7 @@ func (x *exchange) refused() bool {
 }
 
 // rpcError finds the error as sent in the end of the reply; failing that it tells what the library read.
-func (x *exchange) rpcError(read *mcp.JSONRPCErrorDetails) *RPCError {
+func (x *exchange) rpcError(read *mcp.JSONRPCErrorDetails) *wire.RPCError {
 	kept := x.reply.bytes()
 	for _, line := range append([][]byte{kept}, bytes.Split(kept, []byte("\n"))...) {
 		line = bytes.TrimSpace(bytes.TrimPrefix(bytes.TrimSpace(line), []byte("data:")))
@@ -64,7 +64,7 @@ func (x *exchange) rpcError(read *mcp.JSONRPCErrorDetails) *RPCError {
 		}
 	}
 	raw := fmt.Appendf(nil, `{"code":%d,"message":%s}`, read.Code, rawjson.Quote(read.Message))
-	return &RPCError{Code: int64(read.Code), Message: read.Message, Raw: raw}
+	return &wire.RPCError{Code: int64(read.Code), Message: read.Message, Raw: raw}
 }
 
 // roundTripper bounds what comes from a remote server and swaps in the exact request.
@@ -141,7 +141,7 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 		if b.exchange != nil {
 			b.exchange.tooLarge.Store(true)
 		}
-		return 0, fmt.Errorf("%w: more than %d bytes", ErrTooLarge, b.max)
+		return 0, fmt.Errorf("%w: more than %d bytes", wire.ErrTooLarge, b.max)
 	}
 	return n, err
 }
