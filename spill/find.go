@@ -29,6 +29,7 @@ func (s *Shelf) Find(ctx context.Context, owner Owner, name string) (*Artifact, 
 		return nil, Data, err
 	}
 	defer s.work.Done()
+	owner = s.scope(owner)
 	if len(name) > maxPath || strings.ContainsRune(name, 0) {
 		return nil, Data, fmt.Errorf("name %.40q: %w", name, ErrDenied)
 	}
@@ -81,7 +82,11 @@ func (s *Shelf) findName(ctx context.Context, owner Owner, name string) (*Artifa
 	s.removeExpired()
 	a, err := s.lookUp(owner, name)
 	if err != nil && s.o.Keep { // another process may have written it
-		if err := s.load(ctx); err != nil {
+		load := s.load
+		if s.shared() {
+			load = func(ctx context.Context) error { return s.fetch(ctx, name) }
+		}
+		if err := load(ctx); err != nil {
 			return nil, err
 		}
 		a, err = s.lookUp(owner, name)

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// A kept folder is shared by processes that come and go. What they know of a result stands in its
-// manifest, written last: objects without one are a result half written, or half removed.
+// A kept folder is shared by processes that come and go; so is a bucket, see shared.go. What they know of a
+// result stands in its manifest, written last: objects without one are a result half written, or half removed.
 
 const (
 	manifestSuffix = ".meta"
@@ -51,25 +51,11 @@ func (s *Shelf) loadEntry(ctx context.Context, id string, o Info, sizes map[stri
 	if known {
 		return nil
 	}
-	if o.Size > maxManifest {
-		return fmt.Errorf("manifest of %d bytes: %w", o.Size, ErrTooLarge)
-	}
-	blob, err := s.store.Open(ctx, o.Name)
+	e, err := s.readEntry(ctx, id)
 	if err != nil {
 		return err
 	}
-	defer blob.Close()
-	data := make([]byte, blob.Size())
-	if err := readAt(blob, data, 0); err != nil {
-		return err
-	}
-	e := &entry{used: o.ModTime}
-	if err := json.Unmarshal(data, &e.manifest); err != nil {
-		return fmt.Errorf("read manifest: %w", err)
-	}
-	if err := e.check(id); err != nil {
-		return err
-	}
+	e.used = o.ModTime
 	for name, size := range sizes {
 		if strings.HasPrefix(name, id) && name != o.Name {
 			e.objects = append(e.objects, name)
@@ -77,16 +63,42 @@ func (s *Shelf) loadEntry(ctx context.Context, id string, o Info, sizes map[stri
 		}
 	}
 	e.objects = append(e.objects, o.Name)
-	s.locate(&e.manifest)
 	e.bytes += o.Size
+	s.takeUp(e)
+	return nil
+}
+
+// readEntry reads the manifest of a result.
+func (s *Shelf) readEntry(ctx context.Context, id string) (*entry, error) {
+	blob, err := s.store.Open(ctx, id+manifestSuffix)
+	if err != nil {
+		return nil, err
+	}
+	defer blob.Close()
+	if blob.Size() > maxManifest {
+		return nil, fmt.Errorf("manifest of %d bytes: %w", blob.Size(), ErrTooLarge)
+	}
+	data := make([]byte, blob.Size())
+	if err := readAt(blob, data, 0); err != nil {
+		return nil, err
+	}
+	e := &entry{}
+	if err := json.Unmarshal(data, &e.manifest); err != nil {
+		return nil, fmt.Errorf("read manifest: %w", err)
+	}
+	return e, e.check(id)
+}
+
+// takeUp puts the result of another process on the shelf.
+func (s *Shelf) takeUp(e *entry) {
+	s.locate(&e.manifest)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.entries[id] == nil {
-		s.entries[id], s.handles[e.Artifact.Handle] = e, e
+	if s.entries[e.Artifact.ID] == nil {
+		s.entries[e.Artifact.ID], s.handles[e.Artifact.Handle] = e, e
 		s.bytes += e.bytes
 		s.files += len(e.objects)
 	}
-	return nil
 }
 
 // locate sets the paths to where the objects are now.

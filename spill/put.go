@@ -46,7 +46,7 @@ func (s *Shelf) keep(ctx context.Context, owner Owner, from Source, r result, da
 	}
 	d := &draft{ctx: ctx, shelf: s, r: r, entry: &entry{manifest: manifest{
 		Artifact: Artifact{ID: randomID(), From: from, Created: s.o.Now()},
-		Owner:    owner, Contents: map[Part]content{},
+		Owner:    s.scope(owner), Contents: map[Part]content{},
 	}}}
 	if err := d.write(data); err != nil {
 		d.drop()
@@ -104,7 +104,7 @@ func (d *draft) data(p payload) error {
 	a.MimeType, a.Bytes = c.MimeType, c.Size
 	about := describe(p.bytes, p.json, p.binary, p.mimeType)
 	a.Kind, a.Shape, a.Sample, a.Keys, a.Rows = about.kind, about.shape, about.sample, about.keys, about.rows
-	d.entry.Table, d.entry.Field = about.table, about.field
+	d.entry.Table, d.entry.Field, d.entry.Question = about.table, about.field, about.question
 	if c.Index == nil {
 		return nil
 	}
@@ -282,9 +282,9 @@ func (s *Shelf) commit(d *draft) (*Artifact, error) {
 	return s.snapshot(e), nil
 }
 
-// nextHandle returns a new short name; an anonymous owner gets the long one.
+// nextHandle returns a new short name; the long one for an anonymous owner, and where all processes know it.
 func (s *Shelf) nextHandle(e *entry) string {
-	if e.Owner.anonymous() && !s.o.Keep {
+	if s.shared() || e.Owner.anonymous() && !s.o.Keep {
 		return e.Artifact.ID
 	}
 	s.mu.Lock()

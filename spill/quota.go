@@ -99,12 +99,23 @@ func (s *Shelf) removeExpired() {
 		}
 	}
 	s.mu.Unlock()
+	if s.shared() {
+		return // another process may be reading them: sweep comes later
+	}
 	for _, v := range victims {
 		s.bury(v)
 	}
 }
 
-func (s *Shelf) expired(e *entry, now time.Time) bool { return now.Sub(e.used) >= s.o.TTL }
+func (s *Shelf) expired(e *entry, now time.Time) bool { return !now.Before(s.end(e)) }
+
+// end is when the life of an entry ends, if nobody uses it.
+func (s *Shelf) end(e *entry) time.Time {
+	if s.shared() {
+		return e.Artifact.Created.Add(s.o.TTL)
+	}
+	return e.used.Add(s.o.TTL)
+}
 
 // graves remembers who owned the results removed last, to tell "expired" from "never was".
 type graves struct {

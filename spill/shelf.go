@@ -51,6 +51,7 @@ type manifest struct {
 	Artifact Artifact
 	Table    string
 	Field    string
+	Question string
 	Owner    Owner
 	Contents map[Part]content
 	Blocks   []blockSpans // in the raw result
@@ -75,7 +76,7 @@ type content struct {
 var errClosed = errors.New("shelf is closed")
 
 // Open returns a shelf. A process folder is made (and those of dead processes removed) unless Keep or
-// Store say where the results are. Close it after use.
+// Store say where the results are; it waits for no Store. Close it after use.
 func Open(o Options) (*Shelf, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -90,7 +91,7 @@ func Open(o Options) (*Shelf, error) {
 			return nil, err
 		}
 	}
-	if o.Keep {
+	if o.Keep && !s.shared() {
 		s.letters = randomLetters(4) // several processes give handles here
 		if err := s.load(context.Background()); err != nil {
 			return nil, s.closeStore(err)
@@ -183,6 +184,10 @@ func (s *Shelf) begin() error {
 }
 
 func (s *Shelf) janitor(ctx context.Context) {
+	swept := s.o.Now()
+	if s.shared() {
+		s.sweep(ctx)
+	}
 	ticker := time.NewTicker(min(max(s.o.TTL/8, time.Second), time.Minute))
 	defer ticker.Stop()
 	for {
@@ -191,6 +196,10 @@ func (s *Shelf) janitor(ctx context.Context) {
 			return
 		case <-ticker.C:
 			s.removeExpired()
+			if now := s.o.Now(); s.shared() && now.Sub(swept) >= s.grace() {
+				swept = now
+				s.sweep(ctx)
+			}
 		}
 	}
 }
@@ -222,8 +231,8 @@ func (s *Shelf) release(e *entry) {
 // snapshot is the artifact of an entry as of now. The shelf's lock is held.
 func (s *Shelf) snapshot(e *entry) *Artifact {
 	a := e.Artifact
-	a.Expires = e.used.Add(s.o.TTL)
-	a.entry, a.table, a.field = e, e.Table, e.Field
+	a.Expires = s.end(e)
+	a.entry, a.table, a.field, a.question = e, e.Table, e.Field, e.Question
 	a.count = s.o.Tokens.Count
 	return &a
 }

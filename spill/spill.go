@@ -56,7 +56,7 @@ type Source struct{ Server, Tool, ID string }
 type Options struct {
 	Dir          string           // folder under which the process makes its own; default os.TempDir()/proxy-dispatch-UID
 	Store        Store            // where objects go instead of a local folder; default nil
-	Keep         bool             // Dir itself holds results, which outlive the process and are removed by age only
+	Keep         bool             // Dir itself, or Store, holds results, which outlive the process and are removed by age only
 	TTL          time.Duration    // life of a result after its last use; default 2h
 	QuotaBytes   int64            // bytes of all results; default 2 GiB
 	QuotaFiles   int              // files of all results; default 10000
