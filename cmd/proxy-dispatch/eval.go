@@ -31,6 +31,8 @@ func (c *console) evalCommand() *cobra.Command {
 		Long: `eval builds the search index of a catalog, asks it labelled queries one at a time, and prints how well it did:
 recall, hit rate, MRR and nDCG@5 by category, the time of a query, and the time and memory of the index.
 
+The ranking is that of a proxy without configuration; with --config, that configuration's lexicon and embeddings count too.
+
 A catalog is what ` + "`tools --json`" + ` prints. A file of queries holds one JSON object a line:
 {"id": "1", "query": "send a message", "category": "task", "relevant": [{"server": "mail", "name": "send_message"}]}`,
 		Example: `  proxy-dispatch tools --json > catalog.json
@@ -77,11 +79,18 @@ func (c *console) eval(ctx context.Context, e evaluation) error {
 			return err
 		}
 	}
-	x, cost, err := buildIndex(tools, search.Options{Without: e.without})
+	ranking, err := c.evalRanking(e)
+	if err != nil {
+		return err
+	}
+	x, cost, err := buildIndex(tools, ranking)
 	if err != nil {
 		return usage("%w", err)
 	}
 	defer x.Close() // nothing is lost with it
+	if err := x.Learned(ctx); err != nil {
+		c.say("ranked by words alone: %v", err)
+	}
 	outcomes, err := eval.Run(ctx, tools, eval.Options{Search: x, Queries: queries, Repeat: e.repeat})
 	if err != nil {
 		return err
@@ -98,6 +107,27 @@ func (c *console) eval(ctx context.Context, e evaluation) error {
 		out.Compared = &compared
 	}
 	return c.showEvaluated(out)
+}
+
+// evalRanking is the ranking to measure.
+func (c *console) evalRanking(e evaluation) (search.Options, error) {
+	if c.configPath == "" {
+		return search.Options{Without: e.without}, nil
+	}
+	cfg, err := c.load()
+	if err != nil {
+		return search.Options{}, err
+	}
+	cache, err := cacheDir(cfg)
+	if err != nil {
+		c.say("no cache folder: vectors are not kept: %v", err)
+	}
+	o, err := rankingOf(cfg, cache)
+	if err != nil {
+		return o, usage("%w", err)
+	}
+	o.Without = e.without
+	return o, nil
 }
 
 func (c *console) showEvaluated(out evaluated) error {

@@ -63,6 +63,10 @@ func wire(ctx context.Context, cfg *config.Config, w wiring) (p *program, err er
 		return p, err
 	}
 	o := dispatchOptions(cfg)
+	o.ToolKeywords = toolKeywords(cfg)
+	if o.Search, err = rankingOf(cfg, cache); err != nil {
+		return p, &exitError{exitUsage, err}
+	}
 	o.Catalog, o.Forwarder, o.Shelf, o.Tokens = p.catalog, forwarder{p.fleet}, p.shelf, p.counter
 	o.Log, o.Redact = p.log, p.redactor.Redact
 	if w.lasting {

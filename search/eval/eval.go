@@ -154,7 +154,7 @@ func outcome(q Query, r search.Result, known map[string]Ref, depth int) Outcome 
 	if depth <= 0 {
 		depth = 20
 	}
-	o := Outcome{Query: q, Confident: r.Confident, Ranked: []Ranked{}}
+	o := Outcome{Query: q, Confident: r.Confident, Note: r.Note, Ranked: []Ranked{}}
 	for _, h := range r.Hits[:min(len(r.Hits), depth)] {
 		ref := known[h.ID]
 		o.Ranked = append(o.Ranked, Ranked{ref.Server, ref.Name, h.Score})

@@ -55,7 +55,8 @@ type Server struct {
 	Name        string
 	ID          string // hex hash of what makes the server what it is; the disk cache is keyed by it
 	Description string
-	Keywords    []string
+	Keywords    []string // of all its tools
+	OfTools     []ToolKeywords
 
 	Command string
 	Args    []string
@@ -82,6 +83,12 @@ type Server struct {
 	masked maskedServer
 }
 
+// ToolKeywords are hidden words by which search finds the tools that a glob matches.
+type ToolKeywords struct {
+	Tools    string
+	Keywords []string
+}
+
 // Tools says by globs which tools exist for agents. Deny wins; an empty Allow allows all.
 type Tools struct{ Allow, Deny []string }
 
@@ -105,8 +112,18 @@ type Spill struct {
 	ReadCeiling    int
 }
 
-// Search bounds the reply to a search.
-type Search struct{ Budget int } // o200k tokens; 0 = default
+// Search bounds the reply to a search and says what ranking may use.
+type Search struct {
+	Budget     int    // o200k tokens; 0 = default
+	Lexicon    string // file of own concepts; "" = none
+	Embeddings Embeddings
+}
+
+// Embeddings is an endpoint that turns texts into vectors; without a URL none is asked.
+type Embeddings struct {
+	URL, Model, APIKey string
+	Dimensions         int // 0 = the model's own
+}
 
 // Tokens names the encoding that tokens are counted in; "" = o200k_base.
 type Tokens struct{ Encoding string }

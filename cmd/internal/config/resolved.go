@@ -47,7 +47,7 @@ func (c *Config) print(show func(*Server) maskedServer, secret, text func(string
 	w.section(root, "spill", func(n *notation.Node) { w.spill(n, &c.Spill) })
 	w.list(root, "allowedRoots", c.AllowedRoots)
 	w.tools(root, c.Tools)
-	w.section(root, "search", func(n *notation.Node) { w.number(n, "budget", int64(c.Search.Budget)) })
+	w.section(root, "search", func(n *notation.Node) { w.search(n, &c.Search, secret) })
 	w.section(root, "tokens", func(n *notation.Node) { w.string(n, "encoding", c.Tokens.Encoding) })
 	w.section(root, "definition", func(n *notation.Node) { w.string(n, "arguments", c.Definition.Arguments) })
 	w.section(root, "log", func(n *notation.Node) {
@@ -168,12 +168,38 @@ func (w writer) server(s *Server, m maskedServer, secret func(string) string) *n
 	if s.Description != "" {
 		n.Put("description", notation.NewText(w.text(s.Description)))
 	}
-	keywords := &notation.Node{Kind: notation.List}
-	for _, k := range s.Keywords {
-		keywords.Items = append(keywords.Items, notation.NewText(w.text(k)))
-	}
-	if len(keywords.Items) > 0 {
-		n.Put("keywords", keywords)
+	w.literals(n, "keywords", s.Keywords)
+	if len(s.OfTools) > 0 {
+		w.section(n, "keywords", func(n *notation.Node) {
+			for _, k := range s.OfTools {
+				w.literals(n, k.Tools, k.Keywords)
+			}
+		})
 	}
 	return n
+}
+
+// literals writes texts in which nothing is replaced.
+func (w writer) literals(n *notation.Node, key string, values []string) {
+	list := &notation.Node{Kind: notation.List}
+	for _, v := range values {
+		list.Items = append(list.Items, notation.NewText(w.text(v)))
+	}
+	if len(list.Items) > 0 {
+		n.Put(key, list)
+	}
+}
+
+func (w writer) search(n *notation.Node, s *Search, secret func(string) string) {
+	w.number(n, "budget", int64(s.Budget))
+	w.string(n, "lexicon", s.Lexicon)
+	w.section(n, "embeddings", func(n *notation.Node) {
+		e := s.Embeddings
+		w.string(n, "url", e.URL)
+		w.string(n, "model", e.Model)
+		if e.APIKey != "" {
+			n.Put("apiKey", notation.NewText(variable.Escape(secret(e.APIKey))))
+		}
+		w.number(n, "dimensions", int64(e.Dimensions))
+	})
 }

@@ -3,6 +3,7 @@ package config
 import (
 	"math"
 	"net"
+	"net/url"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -199,8 +200,28 @@ func (d *decoder) search(f *fields) {
 	_, n := f.take("search")
 	s := d.mapping(n, "search.")
 	d.out.Search.Budget = int(s.count("budget", 100, 1_000_000))
-	s.later("lexicon", "embeddings")
+	d.out.Search.Lexicon = s.path("lexicon")
+	d.embeddings(s)
 	s.done()
+}
+
+func (d *decoder) embeddings(f *fields) {
+	_, n := f.take("embeddings")
+	if n == nil || n.AsksNothing() {
+		return
+	}
+	e := d.mapping(n, "search.embeddings.")
+	out := Embeddings{URL: e.text("url"), Model: e.text("model"), APIKey: e.text("apiKey", "api_key"), Dimensions: int(e.count("dimensions", 1, 16_384))}
+	d.out.secrets.Add(out.APIKey)
+	d.out.secrets.AddText(out.URL)
+	if u, err := url.Parse(out.URL); (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") && !d.lost {
+		e.add(n.Line, "search.embeddings needs a url of http or https")
+	}
+	if out.Model == "" {
+		e.add(n.Line, "search.embeddings needs a model")
+	}
+	d.out.Search.Embeddings = out
+	e.done()
 }
 
 func (d *decoder) tokens(f *fields) {

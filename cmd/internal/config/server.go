@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/gobwas/glob"
+
 	"github.com/proxy-dispatch/proxy-dispatch/cmd/internal/config/notation"
 )
 
@@ -46,7 +48,8 @@ func (d *decoder) server(name, where string, m notation.Member) Server {
 	s.Protocol = f.enum("protocol", "auto", "legacy", "2026-07-28")
 	s.Timeout = f.duration("timeout")
 	s.Lazy, s.Disabled, s.ReadOnly = f.bool("lazy"), f.bool("disabled"), f.bool("readOnly")
-	s.Description, s.Keywords = f.literal("description"), f.literals("keywords")
+	s.Description = f.literal("description")
+	f.keywords(&s)
 	s.Tools = f.serverTools()
 	f.clientKeys(&s)
 	if f.enum("framing", "newline", "content-length") == "content-length" {
@@ -66,6 +69,26 @@ func (d *decoder) server(name, where string, m notation.Member) Server {
 	}
 	s.Describe = d.out.describe(&s)
 	return s
+}
+
+// keywords reads words for all tools of a server, or words by globs of tool names.
+func (f *fields) keywords(s *Server) {
+	n := f.node.Get("keywords")
+	if n == nil || n.Kind != notation.Mapping {
+		s.Keywords = f.literals("keywords")
+		return
+	}
+	f.take("keywords")
+	words := f.mapping(n, f.where+"keywords.")
+	for _, m := range n.Members {
+		words.take(m.Key)
+		if _, err := glob.Compile(m.Key); err != nil || m.Key == "" {
+			f.add(m.Line, "%skeywords: bad pattern %q", f.where, m.Key)
+			continue
+		}
+		s.OfTools = append(s.OfTools, ToolKeywords{m.Key, words.literals(m.Key)})
+	}
+	words.done()
 }
 
 // addSecrets takes every secret of a server's entry.
