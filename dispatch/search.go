@@ -99,7 +99,21 @@ func (d *Dispatcher) Search(ctx context.Context, _ Agent, q SearchRequest) (*Sea
 	for _, h := range page(found.hits, q.Offset, limitOr(q.Limit, defaultHits)) {
 		a.Results = append(a.Results, d.found(v, h, q.Schemas))
 	}
+	a.tokens = budgetFor(a.tokens, len(a.Results))
 	return a, nil
+}
+
+// budgetFor is how many tokens an answer of n hits may take of the whole budget, which is for ten: few hits that are
+// told at length cost more than they are worth.
+func budgetFor(whole, n int) int {
+	const few, most = 5, 10
+	switch {
+	case n <= few:
+		return whole * 45 / 100
+	case n < most:
+		return whole * (45 + 55*(n-few)/(most-few)) / 100
+	}
+	return whole
 }
 
 func limitOr(n, def int) int {

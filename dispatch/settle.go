@@ -32,6 +32,7 @@ func (d *Dispatcher) settle(ctx context.Context, a Agent, c *performed, limit in
 	case c.request.ToFile, c.spillAnyway, d.overLimit(a, c.res, limit):
 		return d.spillResult(ctx, a, c, limit)
 	}
+	d.notice(c)
 	out := c.answer(d.o.Tokens.Count)
 	out.inline = c.res
 	out.StructuredContent = c.res.structured

@@ -1,0 +1,79 @@
+package dispatch
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/proxy-dispatch/proxy-dispatch/catalog"
+	"github.com/proxy-dispatch/proxy-dispatch/dispatch/arguments"
+)
+
+// Bounds of the shape of a small result.
+const (
+	shapedBytes = 16 << 10 // larger results are shaped where they are kept
+	shapeDepth  = 4
+	shapeKeys   = 25
+)
+
+// notice remembers the shape of a result that stays inline, for describe. One look a tool suffices: it costs the calls
+// after the first nothing.
+func (d *Dispatcher) notice(c *performed) {
+	ref := c.entry.Ref.String()
+	if c.res.isError || c.entry.OutputSchema != nil || c.res.size() > shapedBytes || d.noticed(ref) {
+		return
+	}
+	data := c.res.structured
+	if data == nil && len(c.res.blocks) == 1 && c.res.blocks[0].text != nil {
+		var text string
+		if json.Unmarshal(c.res.blocks[0].text, &text) != nil {
+			return
+		}
+		data = json.RawMessage(strings.TrimSpace(text))
+	}
+	if len(data) > 0 && (data[0] == '{' || data[0] == '[') && json.Valid(data) {
+		d.remember(ref, shapeOf(data, shapeDepth))
+	}
+}
+
+func (d *Dispatcher) noticed(ref string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.results[ref] != ""
+}
+
+// shapeOf writes the type of a valid JSON value; of a list that of its first element.
+func shapeOf(data json.RawMessage, depth int) string {
+	switch data[0] {
+	case '{':
+		return shapeOfObject(data, depth)
+	case '[':
+		var items []json.RawMessage
+		if depth == 0 || json.Unmarshal(data, &items) != nil || len(items) == 0 {
+			return "[]"
+		}
+		return "[" + shapeOf(items[0], depth-1) + "]"
+	case '"':
+		return "string"
+	case 't', 'f':
+		return "boolean"
+	case 'n':
+		return "null"
+	}
+	return "number"
+}
+
+func shapeOfObject(data json.RawMessage, depth int) string {
+	o, err := arguments.ParseObject(data)
+	if err != nil || depth == 0 {
+		return "{…}"
+	}
+	var parts []string
+	for i, m := range o {
+		if i == shapeKeys {
+			parts = append(parts, "…")
+			break
+		}
+		parts = append(parts, clip(oneLine(catalog.Clean(m.Key)), 60)+": "+shapeOf(m.Value, depth-1))
+	}
+	return "{" + strings.Join(parts, ", ") + "}"
+}
