@@ -28,6 +28,7 @@ type about struct {
 	keys                []string
 	rows                int // elements of a list
 	table, field        string
+	question            string // a jq program
 }
 
 const (
@@ -51,7 +52,7 @@ func describe(data []byte, isJSON, binary bool, mimeType string) about {
 	case '{':
 		a.kind = kindObject
 		a.keys = root.names()
-		a.table, a.field = root.table()
+		a.table, a.field, a.question = root.table()
 		if list, ok := strings.CutSuffix(a.table, ".#"); ok {
 			if first := gjson.GetBytes(data, list+".0"); first.Exists() {
 				a.sample = sampleOf([]byte(first.Raw), 0)
@@ -62,7 +63,7 @@ func describe(data []byte, isJSON, binary bool, mimeType string) about {
 		if root.elem != nil && root.elem.objects*2 > root.elem.seen {
 			a.kind = kindRecords
 			a.keys = root.elem.names()
-			a.field = root.elem.scalar()
+			a.field, a.question = root.elem.scalar(), root.elem.question("")
 		}
 	}
 	return a

@@ -145,7 +145,7 @@ func (s *Shelf) readForeign(ctx context.Context, f *foreignFile, blob Blob) erro
 	}
 	about := describe(head, f.content.JSON, f.content.Binary, f.content.MimeType)
 	f.info.Kind, f.info.Shape, f.info.Sample, f.info.Keys, f.info.Rows = about.kind, about.shape, about.sample, about.keys, about.rows
-	f.info.table, f.info.field, f.info.MimeType = about.table, about.field, f.content.MimeType
+	f.info.table, f.info.field, f.info.question, f.info.MimeType = about.table, about.field, about.question, f.content.MimeType
 	f.info.foreign = f
 	return nil
 }

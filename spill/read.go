@@ -13,10 +13,10 @@ import (
 
 // Query asks for a bounded part of an artifact. Zero fields take their defaults.
 type Query struct {
-	Op       string // stat (default) head tail slice bytes grep read; get = read with path, jq = read with jq
+	Op       string // stat (default) head tail slice bytes grep read shape sample; get = read with path, jq = read with jq
 	Path     string // narrows the data first: gjson path, dotted path or JSON pointer
 	JQ       string // works on what path leaves, see Want
-	Lines    int    // head, tail: default 50
+	Lines    int    // head, tail: default 50; sample: default 10
 	FromLine int    // slice, grep: from 1; default the first
 	ToLine   int    // inclusive; slice: default 50 lines, grep: the last
 	Context  int    // grep: lines shown around a match, at most 50
@@ -65,8 +65,8 @@ const (
 	maxPattern    = 1000
 )
 
-// Read shows a part of an artifact as the query asks. A wrong query is ErrBadQuery, ErrNoMatch or
-// ErrNotYet. It reads the ranges it needs; only path and jq take the whole (at most 256 MiB) into memory.
+// Read shows a part of an artifact as the query asks. A wrong query is ErrBadQuery or
+// ErrNoMatch. It reads the ranges it needs; only path, jq and op shape take the whole (at most 256 MiB) into memory.
 func (s *Shelf) Read(ctx context.Context, a *Artifact, p Part, q Query) (Answer, error) {
 	return s.ReadAll(ctx, []Item{{a, p}}, q)
 }
@@ -80,7 +80,7 @@ func (s *Shelf) ReadAll(ctx context.Context, items []Item, q Query) (Answer, err
 	if err != nil {
 		return Answer{}, err
 	}
-	if q.narrows() || len(items) > 1 {
+	if q.narrows() || q.Op == "shape" || len(items) > 1 {
 		done, err := s.enterNarrow(ctx)
 		if err != nil {
 			return Answer{}, err
@@ -113,6 +113,10 @@ func (s *Shelf) ReadAll(ctx context.Context, items []Item, q Query) (Answer, err
 		err = readTail(&answer, v, q)
 	case "grep":
 		err = readGrep(ctx, &answer, v, q)
+	case "shape":
+		err = readShape(&answer, v, q)
+	case "sample":
+		err = readSample(&answer, v, q)
 	default:
 		err = readBytes(&answer, v, q)
 	}
@@ -128,8 +132,6 @@ func (s *Shelf) check(q Query) (Query, error) {
 		return q, fmt.Errorf("%w: "+format, append([]any{ErrBadQuery}, args...)...)
 	}
 	switch {
-	case q.Op == "shape" || q.Op == "sample":
-		return q, fmt.Errorf("op %s is %w; use stat, head or read with path", q.Op, ErrNotYet)
 	case !slices.Contains(formats, q.Format):
 		return bad("format: %.20q is none of compact, detail, json, csv, toon", q.Format)
 	}
@@ -174,9 +176,11 @@ func (s *Shelf) check(q Query) (Query, error) {
 		if q.Pattern == "" || len(q.Pattern) > maxPattern {
 			return bad("pattern: op grep needs one of at most %d bytes", maxPattern)
 		}
-	case "stat", "bytes", "read":
+	case "sample":
+		q.Lines = orDefault(q.Lines, defaultSample)
+	case "stat", "bytes", "read", "shape":
 	default:
-		return bad("op: %.20q is none of stat, head, tail, slice, bytes, grep, read", q.Op)
+		return bad("op: %.20q is none of stat, head, tail, slice, bytes, grep, read, shape, sample", q.Op)
 	}
 	return q, nil
 }

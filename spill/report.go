@@ -109,6 +109,9 @@ func clipList(words []string, n, each int) string {
 
 // next is a complete call that fits the kind.
 func (a *Artifact) next() string {
+	if a.question != "" {
+		return a.call("jq", a.question)
+	}
 	switch a.Kind {
 	case kindBlob:
 		return fmt.Sprintf(`{"action":"call","tool":"TOOL","arguments":{"data":{"$from":%s,"as":"base64"}}}`, jsonText(a.Handle))

@@ -28,8 +28,6 @@ var (
 	ErrDenied = errors.New("denied")
 	// ErrBadQuery: an op, path or parameter that cannot be; the message names the field.
 	ErrBadQuery = errors.New("bad query")
-	// ErrNotYet: a known ability that this version does not have.
-	ErrNotYet = errors.New("not available yet")
 	// ErrNoMatch: the path is sound and leads to nothing in this data.
 	ErrNoMatch = errors.New("no match")
 	// ErrNoSpace: the quota or the disk has no room for the result.
@@ -89,10 +87,11 @@ type Artifact struct {
 	Expires     time.Time
 	MimeType    string // of the data
 
-	table string // path of the array of records within the data, "" = the data itself
-	field string // a field of those records worth asking for
-	count func(string) int
-	entry *entry
+	table    string // path of the array of records within the data, "" = the data itself
+	field    string // a field of those records worth asking for
+	question string // a jq program worth asking
+	count    func(string) int
+	entry    *entry
 	// foreign is set instead of entry for a file under AllowedRoots.
 	foreign *foreignFile
 }

@@ -184,7 +184,7 @@ func TestReadRefuses(t *testing.T) {
 		{"jq syntax", a, Query{JQ: ".["}, ErrBadQuery},
 		{"jq gives nothing", a, Query{JQ: "empty"}, ErrNoMatch},
 		{"jq fails", a, Query{JQ: ".a.b"}, ErrBadQuery},
-		{"shape", a, Query{Op: "shape"}, ErrNotYet},
+		{"sample of no list", a, Query{Op: "sample"}, ErrBadQuery},
 		{"csv of no table", put(t, s, text(`{"a":{"b":1}}x`)), Query{Op: "read", Format: "xml"}, ErrBadQuery},
 		{"negative", a, Query{Op: "head", Lines: -1}, ErrBadQuery},
 		{"behind", a, Query{Op: "slice", FromLine: 9}, ErrBadQuery},

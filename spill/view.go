@@ -239,7 +239,7 @@ func (v *view) text(limit int64) (string, error) {
 }
 
 func (a *Artifact) about() *about {
-	return &about{a.Kind, a.Shape, a.Sample, a.Keys, a.Rows, a.table, a.field}
+	return &about{a.Kind, a.Shape, a.Sample, a.Keys, a.Rows, a.table, a.field, a.question}
 }
 
 // describe says what is in the view; of one too large for memory only its beginning is judged.
