@@ -27,6 +27,6 @@ func run() int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	c := &console{in: os.Stdin, out: os.Stdout, err: os.Stderr, env: os.LookupEnv}
+	c := &console{in: pollable(os.Stdin), out: os.Stdout, err: os.Stderr, env: os.LookupEnv}
 	return c.execute(ctx, os.Args[1:])
 }

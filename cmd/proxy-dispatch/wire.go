@@ -99,7 +99,14 @@ func (p *program) openShelf(w wiring, cache string) error {
 		Dir: s.Dir, TTL: s.TTL, QuotaBytes: s.QuotaBytes, QuotaFiles: s.QuotaFiles, ReadCeiling: max(w.ceiling, s.ReadCeiling),
 		Tokens: p.counter, Log: p.log, AllowedRoots: p.cfg.AllowedRoots,
 	}
-	if w.keep {
+	switch {
+	case s.Bucket != nil:
+		store, err := p.openBucket(w.lasting)
+		if err != nil {
+			return fmt.Errorf("open the bucket of results: %w", err)
+		}
+		o.Keep, o.Store = true, store
+	case w.keep:
 		if cache == "" {
 			return errors.New("no folder to keep results in: set cacheDir")
 		}
