@@ -61,8 +61,8 @@ func properties(stringArguments bool) []property {
 const describeTool = `Finds and calls every tool of the servers behind it. Search, then call:
 {"action":"search","query":"send an email"}
 {"action":"call","tool":"CONNECTION/NAME","arguments":{…}}
-A large result is kept outside the conversation: you get its shape and a handle. Compute on it with jq, read parts, or pass it on whole:
-{"action":"readresult","resultFile":"r1ab","jq":"map(select(.n>9))|length"}
+A large result is kept aside: you get its shape and a handle. Compute on it with jq, read parts, or pass it on:
+{"action":"readresult","resultFile":"r1ab","jq":"map(.id)"}
 {"action":"call","tool":"…","arguments":{"rows":{"$from":"r1ab","path":"items"}}}
 More: action help.`
 

@@ -55,7 +55,7 @@ type ReadAnswer struct {
 }
 
 // Ops are the ways to read, in the order help shows them.
-var Ops = []string{"stat", "head", "tail", "slice", "bytes", "grep", "read"}
+var Ops = []string{"stat", "head", "tail", "slice", "bytes", "grep", "read", "shape", "sample"}
 
 // opSpellings are other words for an op.
 var opSpellings = map[string]string{"get": "read", "jq": "read"}
@@ -175,8 +175,6 @@ func shelfError(name string, err error) error {
 		e.Code, e.Message, e.Do = NotFound, fmt.Sprintf("there is no result %q", name), "Use the handle that the report of a spilled result names"
 	case errors.Is(err, spill.ErrDenied):
 		e.Code, e.Message, e.Do = Denied, fmt.Sprintf("%q may not be read", name), "Only spilled results and files under allowedRoots can be read"
-	case errors.Is(err, spill.ErrNotYet):
-		e.Code = BadRequest
 	case errors.Is(err, spill.ErrNoMatch):
 		e.Code, e.Do = BadRequest, "The result is kept; look at it with op stat"
 	case errors.Is(err, spill.ErrBadQuery):

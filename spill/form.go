@@ -69,7 +69,7 @@ func gridOf(b []byte) (g grid, ok bool) {
 			g.rows = append(g.rows, [][]byte{g.cell(item.Of(b))})
 		}
 	}
-	return g, kind != 0
+	return g, true
 }
 
 func (g *grid) record(b []byte, i int, known map[string]int) bool {

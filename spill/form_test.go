@@ -29,7 +29,7 @@ func TestForms(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got, _, err := written([]byte(tt.in), "csv")
-			if string(got) != tt.csv || (err != nil) != (tt.csv == "") {
+			if string(got) != tt.csv || (err != nil) != (tt.csv == "" && tt.in != "[]") {
 				t.Errorf("csv = %q, %v, want %q", got, err, tt.csv)
 			}
 			if got := toon([]byte(tt.in)); string(got) != tt.toon {
