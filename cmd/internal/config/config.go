@@ -110,6 +110,7 @@ type Spill struct {
 	QuotaBytes     int64
 	QuotaFiles     int
 	ReadCeiling    int
+	Bucket         *Bucket // instead of Dir
 }
 
 // Search bounds the reply to a search and says what ranking may use.

@@ -44,7 +44,7 @@ func (c *Config) print(show func(*Server) maskedServer, secret, text func(string
 		w.string(n, "listen", c.HTTP.Listen)
 		w.section(n, "tls", func(n *notation.Node) { w.string(n, "cert", c.HTTP.TLS.Cert); w.string(n, "key", c.HTTP.TLS.Key) })
 	})
-	w.section(root, "spill", func(n *notation.Node) { w.spill(n, &c.Spill) })
+	w.section(root, "spill", func(n *notation.Node) { w.spill(n, &c.Spill, secret) })
 	w.list(root, "allowedRoots", c.AllowedRoots)
 	w.tools(root, c.Tools)
 	w.section(root, "search", func(n *notation.Node) { w.search(n, &c.Search, secret) })
@@ -123,7 +123,7 @@ func (w writer) tools(n *notation.Node, t Tools) {
 	})
 }
 
-func (w writer) spill(n *notation.Node, s *Spill) {
+func (w writer) spill(n *notation.Node, s *Spill, secret func(string) string) {
 	w.optional(n, "threshold", s.Threshold)
 	w.optional(n, "imageThreshold", s.ImageThreshold)
 	w.string(n, "dir", s.Dir)
@@ -131,6 +131,7 @@ func (w writer) spill(n *notation.Node, s *Spill) {
 	w.number(n, "quotaBytes", s.QuotaBytes)
 	w.number(n, "quotaFiles", int64(s.QuotaFiles))
 	w.number(n, "readCeiling", int64(s.ReadCeiling))
+	w.bucket(n, s.Bucket, secret)
 }
 
 func (w writer) server(s *Server, m maskedServer, secret func(string) string) *notation.Node {

@@ -170,8 +170,8 @@ func (d *decoder) spill(f *fields) {
 		QuotaBytes:     s.count("quotaBytes", 1, exa),
 		QuotaFiles:     int(s.count("quotaFiles", 1, math.MaxInt32)),
 		ReadCeiling:    int(s.count("readCeiling", 1, 1<<30)),
+		Bucket:         d.bucket(s),
 	}
-	s.later("bucket")
 	s.done()
 }
 
