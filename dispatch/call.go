@@ -160,12 +160,12 @@ func (d *Dispatcher) perform(ctx context.Context, a Agent, r CallRequest) (*perf
 }
 
 // handleCall answers the action call.
-func (d *Dispatcher) handleCall(ctx context.Context, in Input, r *request) json.RawMessage {
+func (d *Dispatcher) handleCall(ctx context.Context, in Input, r *request) Pieces {
 	answer, err := d.Call(ctx, in.Agent, callRequest(r, in))
 	if err != nil {
-		return errorResult(r.failOnce(err), r.wantsJSON())
+		return Pieces{errorResult(r.failOnce(err), r.wantsJSON())}
 	}
-	return answer.render(r, d.Budget(in.Agent.Client))
+	return answer.render(r)
 }
 
 // failOnce adds the repairs made to the input, unless the error has them already.
@@ -178,9 +178,9 @@ func (r *request) failOnce(err error) *Error {
 }
 
 // render gives the MCP result: the server's own with our words in `_meta`, or ours.
-func (c *CallAnswer) render(r *request, _ int) json.RawMessage {
+func (c *CallAnswer) render(r *request) Pieces {
 	if r.wantsJSON() {
-		return jsonResult(c, c.IsError)
+		return Pieces{jsonResult(c, c.IsError)}
 	}
 	if c.inline != nil && c.Note == "" {
 		return c.inline.withMeta(c.meta())
@@ -190,9 +190,9 @@ func (c *CallAnswer) render(r *request, _ int) json.RawMessage {
 		blocks = append(blocks[:len(blocks):len(blocks)], textBlock(c.Note))
 	}
 	if c.StructuredContent != nil {
-		return contentResult(blocks, c.IsError, arguments.Member{Key: "structuredContent", Value: c.StructuredContent}, c.metaMember())
+		return Pieces{contentResult(blocks, c.IsError, arguments.Member{Key: "structuredContent", Value: c.StructuredContent}, c.metaMember())}
 	}
-	return contentResult(blocks, c.IsError, c.metaMember())
+	return Pieces{contentResult(blocks, c.IsError, c.metaMember())}
 }
 
 func (c *CallAnswer) metaMember() arguments.Member {

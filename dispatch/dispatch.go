@@ -138,12 +138,12 @@ func (d *Dispatcher) Close() error {
 	return d.index.close()
 }
 
-// Handle answers one use of the one tool with a complete, newline-free MCP CallToolResult. What goes
-// wrong is in the result, as text an agent can act on.
-func (d *Dispatcher) Handle(ctx context.Context, in Input) json.RawMessage {
+// Handle answers one use of the one tool with a complete MCP CallToolResult. What goes wrong is in the
+// result, as text an agent can act on.
+func (d *Dispatcher) Handle(ctx context.Context, in Input) Pieces {
 	if len(in.Arguments) > d.o.MaxInput {
-		return errorResult(&Error{Code: TooLarge, Message: fmt.Sprintf("the input has %d bytes, the limit is %d", len(in.Arguments), d.o.MaxInput),
-			Do: "Pass large values by argumentsFile or $from"}, false)
+		return Pieces{errorResult(&Error{Code: TooLarge, Message: fmt.Sprintf("the input has %d bytes, the limit is %d", len(in.Arguments), d.o.MaxInput),
+			Do: "Pass large values by argumentsFile or $from"}, false)}
 	}
 	r, err := parseRequest(in.Arguments)
 	if err != nil {
@@ -151,24 +151,24 @@ func (d *Dispatcher) Handle(ctx context.Context, in Input) json.RawMessage {
 		if r != nil && (r.Action == "call" || r.Action == "batch") {
 			e = withFate(err, NotSent)
 		}
-		return errorResult(e, wantedJSON(in.Arguments))
+		return Pieces{errorResult(e, wantedJSON(in.Arguments))}
 	}
 	switch r.Action {
 	case "call":
 		return d.handleCall(ctx, in, r)
 	case "batch":
-		return d.handleBatch(ctx, in, r)
+		return Pieces{d.handleBatch(ctx, in, r)}
 	}
 	ctx, done := d.o.Recorder.Begin(ctx, CallInfo{Agent: in.Agent, Action: r.Action, Connection: r.Connection, Arguments: in.Arguments, Meta: in.Meta})
 	answer, err := d.answer(ctx, in.Agent, r)
 	if err != nil {
 		e := r.fail(err)
 		done(Outcome{Connection: r.Connection, Code: e.Code})
-		return errorResult(e, r.wantsJSON())
+		return Pieces{errorResult(e, r.wantsJSON())}
 	}
 	raw := answer.render(r, d.Budget(in.Agent.Client))
 	done(Outcome{Connection: r.Connection, Bytes: int64(len(raw))})
-	return raw
+	return Pieces{raw}
 }
 
 // rendered is an answer that can be shown to an agent.

@@ -142,7 +142,7 @@ func TestSpillAndReadBack(t *testing.T) {
 		})
 	}
 	t.Run("another session", func(t *testing.T) {
-		raw := d.Handle(t.Context(), Input{Agent: Agent{Session: "s2"}, Arguments: []byte(`{"action":"readresult","resultFile":"` + handle + `"}`)})
+		raw := d.Handle(t.Context(), Input{Agent: Agent{Session: "s2"}, Arguments: []byte(`{"action":"readresult","resultFile":"` + handle + `"}`)}).Raw()
 		if !gjson.GetBytes(raw, "isError").Bool() || !strings.Contains(string(raw), "not_found") {
 			t.Errorf("got %s, want not_found", raw)
 		}

@@ -175,7 +175,7 @@ var testAgent = Agent{Session: "s1"}
 // ask puts one input to the dispatcher and returns the raw result.
 func ask(t testing.TB, d *Dispatcher, input string) gjson.Result {
 	t.Helper()
-	raw := d.Handle(t.Context(), Input{Agent: testAgent, Arguments: json.RawMessage(input)})
+	raw := d.Handle(t.Context(), Input{Agent: testAgent, Arguments: json.RawMessage(input)}).Raw()
 	if !json.Valid(raw) {
 		t.Fatalf("answer is not valid JSON: %s", raw)
 	}

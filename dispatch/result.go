@@ -187,31 +187,24 @@ func (r *result) data() json.RawMessage {
 }
 
 // withMeta returns the raw result with ours under metaKey in its `_meta`; every other byte stays.
-func (r *result) withMeta(ours json.RawMessage) json.RawMessage {
+func (r *result) withMeta(ours json.RawMessage) Pieces {
 	if r.meta == nil {
-		return appendMember(r.raw, "_meta", arguments.Object{{Key: metaKey, Value: ours}}.Raw())
+		return r.withMember(arguments.Object{{Key: "_meta", Value: arguments.Object{{Key: metaKey, Value: ours}}.Raw()}}.Raw())
 	}
 	obj, err := arguments.ParseObject(r.meta)
 	if err != nil { // a `_meta` we can't extend stays as it is
-		return r.raw
+		return Pieces{r.raw}
 	}
-	meta := obj.Set(metaKey, ours).Raw()
-	at := r.metaAt
-	out := make(json.RawMessage, 0, len(r.raw)+len(meta)-len(r.meta))
-	out = append(append(out, r.raw[:at]...), meta...)
-	return append(out, r.raw[at+len(r.meta):]...)
+	return Pieces{r.raw[:r.metaAt], obj.Set(metaKey, ours).Raw(), r.raw[r.metaAt+len(r.meta):]}
 }
 
-// appendMember adds a member at the end of a raw object.
-func appendMember(obj json.RawMessage, key string, value json.RawMessage) json.RawMessage {
-	end := bytes.LastIndexByte(obj, '}')
-	out := make(json.RawMessage, 0, len(obj)+len(key)+len(value)+5)
-	out = append(out, obj[:end]...)
-	if len(bytes.TrimSpace(obj[bytes.IndexByte(obj, '{')+1:end])) > 0 {
-		out = append(out, ',')
+// withMember puts the member of the object added at the end of the result.
+func (r *result) withMember(added json.RawMessage) Pieces {
+	end := bytes.LastIndexByte(r.raw, '}')
+	if len(bytes.TrimSpace(r.raw[bytes.IndexByte(r.raw, '{')+1:end])) == 0 {
+		return Pieces{added}
 	}
-	out = append(append(append(out, '"'), key...), '"', ':')
-	return append(append(out, value...), '}')
+	return Pieces{r.raw[:end], []byte{','}, added[1:]}
 }
 
 // decodedLen returns the bytes a raw JSON string stands for; 0 for anything else.

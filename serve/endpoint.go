@@ -112,31 +112,51 @@ func (e *endpoint) call(ctx context.Context, params json.RawMessage, who caller)
 	}
 	defer leave()
 	progress, stop := progressTo(asked.meta, who.write)
-	raw, err := e.callFace(ctx, Call{Agent: who.agent, Name: asked.name, Arguments: asked.arguments, Meta: asked.meta, Progress: progress})
+	said, err := e.callFace(ctx, Call{Agent: who.agent, Name: asked.name, Arguments: asked.arguments, Meta: asked.meta, Progress: progress})
 	stop()
 	if err != nil {
 		return nil, faultf(mcp.INVALID_PARAMS, "%v", err)
 	}
-	raw, err = rawjson.OneLine(raw)
-	if raw = bytes.TrimSpace(raw); err != nil || len(raw) == 0 || raw[0] != '{' {
-		e.log.Error("face returned no JSON object", "tool", asked.name, "bytes", len(raw), "err", err)
-		raw = internalResult
+	result, err := oneLine(parts(said))
+	if err != nil {
+		e.log.Error("face returned no JSON object", "tool", asked.name, "bytes", parts(said).size(), "err", err)
+		result = parts{internalResult}
 	}
 	if spoken.modern {
-		return decorate(raw, e.info), nil
+		return decorate(dispatch.Pieces(result).Raw(), e.info), nil
 	}
-	return parts{raw}, nil
+	return result, nil
+}
+
+var errNoObject = errors.New("is not a JSON object")
+
+// oneLine returns a result without line breaks: as it is, if there are none.
+func oneLine(p parts) (parts, error) {
+	for _, piece := range p {
+		if bytes.IndexByte(piece, '\n') >= 0 || bytes.IndexByte(piece, '\r') >= 0 {
+			raw, err := rawjson.OneLine(dispatch.Pieces(p).Raw())
+			if err != nil {
+				return nil, err
+			}
+			p = parts{bytes.TrimSpace(raw)}
+			break
+		}
+	}
+	if len(p) == 0 || len(p[0]) == 0 || p[0][0] != '{' {
+		return nil, errNoObject
+	}
+	return p, nil
 }
 
 // internalResult is what an agent sees of a bug of ours; the log has the rest.
 var internalResult = json.RawMessage(`{"content":[{"type":"text","text":"internal: the proxy failed while handling this call; its log says why. Sent, outcome unknown: check before repeating."}],"isError":true}`)
 
 // callFace keeps a panic inside one call.
-func (e *endpoint) callFace(ctx context.Context, c Call) (raw json.RawMessage, err error) {
+func (e *endpoint) callFace(ctx context.Context, c Call) (said dispatch.Pieces, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			e.log.Error("call panicked", "tool", c.Name, "panic", p, "stack", string(debug.Stack()))
-			raw, err = internalResult, nil
+			said, err = dispatch.Pieces{internalResult}, nil
 		}
 	}()
 	return e.face.Call(ctx, c)

@@ -12,7 +12,7 @@ import (
 // Dispatcher is the one tool; *dispatch.Dispatcher is one. All methods must be safe for concurrent use.
 type Dispatcher interface {
 	// Handle answers one use of the tool with a complete CallToolResult.
-	Handle(ctx context.Context, in dispatch.Input) json.RawMessage
+	Handle(ctx context.Context, in dispatch.Input) dispatch.Pieces
 	// Definition is the tool's tools/list entry.
 	Definition() json.RawMessage
 	// Instructions is the text for the answer to initialize.
@@ -31,7 +31,7 @@ type dispatchFace struct {
 
 func (f dispatchFace) Tools() []json.RawMessage { return []json.RawMessage{f.Definition()} }
 
-func (f dispatchFace) Call(ctx context.Context, c Call) (json.RawMessage, error) {
+func (f dispatchFace) Call(ctx context.Context, c Call) (dispatch.Pieces, error) {
 	if c.Name != f.name {
 		return nil, fmt.Errorf("unknown tool %q: the only tool is %q", c.Name, f.name)
 	}

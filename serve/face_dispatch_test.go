@@ -12,9 +12,9 @@ import (
 
 type oneTool struct{ got dispatch.Input }
 
-func (o *oneTool) Handle(_ context.Context, in dispatch.Input) json.RawMessage {
+func (o *oneTool) Handle(_ context.Context, in dispatch.Input) dispatch.Pieces {
 	o.got = in
-	return json.RawMessage(`{"content":[]}`)
+	return dispatch.Pieces{[]byte(`{"content":[]}`)}
 }
 func (o *oneTool) Definition() json.RawMessage { return json.RawMessage(`{"name":"proxy-dispatch"}`) }
 func (o *oneTool) Instructions() string        { return "search first" }
@@ -29,7 +29,7 @@ func TestDispatchFace(t *testing.T) {
 		t.Error("another tool: got nil, want an error")
 	}
 	call := Call{Agent: dispatch.Agent{Client: "c"}, Name: "proxy-dispatch", Arguments: json.RawMessage(`{"action":"status"}`), Meta: json.RawMessage(`{"a":1}`)}
-	if got, err := face.Call(t.Context(), call); err != nil || string(got) != `{"content":[]}` {
+	if got, err := face.Call(t.Context(), call); err != nil || string(got.Raw()) != `{"content":[]}` {
 		t.Errorf("call: got %s, %v", got, err)
 	}
 	want := dispatch.Input{Agent: call.Agent, Arguments: call.Arguments, Meta: call.Meta}

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/tidwall/gjson"
+
+	"github.com/proxy-dispatch/proxy-dispatch/dispatch"
 )
 
 // fakeFace is a small working face with a few tools.
@@ -30,7 +32,15 @@ func (f *fakeFace) Tools() []json.RawMessage {
 	}
 }
 
-func (f *fakeFace) Call(ctx context.Context, c Call) (json.RawMessage, error) {
+func (f *fakeFace) Call(ctx context.Context, c Call) (dispatch.Pieces, error) {
+	raw, err := f.call(ctx, c)
+	if half := len(raw) / 2; c.Name == "big" { // in pieces, as large results come
+		return dispatch.Pieces{raw[:half], raw[half:]}, err
+	}
+	return dispatch.Pieces{raw}, err
+}
+
+func (f *fakeFace) call(ctx context.Context, c Call) (json.RawMessage, error) {
 	switch c.Name {
 	case "echo":
 		if c.Arguments == nil {

@@ -19,9 +19,9 @@ import (
 type Face interface {
 	// Tools returns the tools/list entries, each a complete JSON object.
 	Tools() []json.RawMessage
-	// Call runs one tool and returns a complete CallToolResult object. An error means that no tool
+	// Call runs one tool and returns a complete CallToolResult object, in pieces. An error means that no tool
 	// of that name exists; every other failure is a result with isError.
-	Call(ctx context.Context, c Call) (json.RawMessage, error)
+	Call(ctx context.Context, c Call) (dispatch.Pieces, error)
 	// Instructions is the text for the agent in the answer to initialize; it is read once.
 	Instructions() string
 }
