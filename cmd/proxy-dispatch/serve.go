@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -79,6 +80,7 @@ func (c *console) serve(ctx context.Context, s serving, words []string) error {
 	for _, line := range cfg.Ignored {
 		log.Info("configuration", "ignored", line)
 	}
+	c.boundMemory()
 	// The servers end with Close, not with ctx: running calls are given their moment first.
 	start := sync.OnceFunc(func() { p.fleet.Start(context.WithoutCancel(ctx)) })
 	address := s.address(cfg)
@@ -93,6 +95,17 @@ func (c *console) serve(ctx context.Context, s serving, words []string) error {
 		err = c.serveHTTP(ctx, p, serve.HTTPOptions{Options: o, Addr: address})
 	}
 	return errors.Join(failed(err), p.Close())
+}
+
+// memoryGoal is above what heap size garbage is collected eagerly.
+const memoryGoal = 256 << 20
+
+// boundMemory keeps what large results leave behind from adding up: they are few, large and cheap to
+// collect, and without a goal the runtime lets the heap double first. GOMEMLIMIT decides otherwise.
+func (c *console) boundMemory() {
+	if _, set := c.env("GOMEMLIMIT"); !set {
+		debug.SetMemoryLimit(memoryGoal)
+	}
 }
 
 // startSoon is when the servers start at the latest: after the agent has its first tools/list, because
