@@ -18,7 +18,7 @@ func (s *Shelf) Check(q Query) error {
 		}
 	}
 	if q.Op == "grep" {
-		_, err = linePattern(q.Pattern)
+		_, _, err = linePattern(q.Pattern)
 	}
 	return err
 }

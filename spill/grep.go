@@ -2,40 +2,43 @@ package spill
 
 import (
 	"bufio"
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"regexp"
 	"regexp/syntax"
 	"strings"
 )
 
 const (
-	grepChunk = 256 << 10 // bytes searched at a time
+	grepBlock = 1 << 20   // bytes of the lines one worker searches at a time
 	grepLine  = 512 << 10 // bytes of the longest line that is searched in memory
 )
 
 // A hit is a line that was found.
 type hit struct {
-	line  int
+	line  int   // its number, known when it is shown
 	at    int64 // where it begins
 	match int64 // where the match begins, from there
 }
 
 // readGrep searches the lines FromLine to ToLine, counts all hits and shows the first of them.
-func readGrep(ctx context.Context, answer *Answer, v *view, q Query) error {
-	re, err := linePattern(q.Pattern)
+func (s *Shelf) readGrep(ctx context.Context, answer *Answer, v *view, q Query) error {
+	re, tree, err := linePattern(q.Pattern)
 	if err != nil {
 		return err
 	}
 	answer.Pattern = q.Pattern
-	g := &search{re: re, q: q, v: v, last: answer.TotalLines}
+	g := &search{re: re, tree: tree, q: q, v: v}
+	last := answer.TotalLines
 	if q.ToLine > 0 {
-		g.last = min(q.ToLine, g.last)
+		last = min(q.ToLine, last)
 	}
-	if err := g.run(ctx); err != nil {
+	ctx, cancel := context.WithTimeoutCause(ctx, s.o.GrepTime, fmt.Errorf("%w: grep: stopped after %s; narrow it with fromLine, toLine or path", ErrTooLarge, s.o.GrepTime))
+	defer cancel()
+	if err := g.run(ctx, last); err != nil {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
 		return err
 	}
 	answer.MatchCount = g.count
@@ -44,17 +47,17 @@ func readGrep(ctx context.Context, answer *Answer, v *view, q Query) error {
 
 // linePattern compiles a pattern so that a match lies within one line, whatever is searched at once: no
 // class takes a line feed, and the ends of the text are the ends of a line.
-func linePattern(pattern string) (*regexp.Regexp, error) {
+func linePattern(pattern string) (*regexp.Regexp, *syntax.Regexp, error) {
 	tree, err := syntax.Parse(pattern, syntax.Perl&^syntax.OneLine|syntax.FoldCase)
 	if err != nil {
-		return nil, fmt.Errorf("%w: pattern: %w", ErrBadQuery, err)
+		return nil, nil, fmt.Errorf("%w: pattern: %w", ErrBadQuery, err)
 	}
 	withinLine(tree)
 	re, err := regexp.Compile(tree.String())
 	if err != nil {
-		return nil, fmt.Errorf("%w: pattern: %w", ErrBadQuery, err)
+		return nil, nil, fmt.Errorf("%w: pattern: %w", ErrBadQuery, err)
 	}
-	return re, nil
+	return re, tree, nil
 }
 
 func withinLine(re *syntax.Regexp) {
@@ -93,135 +96,6 @@ func withinLine(re *syntax.Regexp) {
 	}
 	for _, sub := range re.Sub {
 		withinLine(sub)
-	}
-}
-
-// search goes once through the lines.
-type search struct {
-	re    *regexp.Regexp
-	q     Query
-	v     *view
-	last  int // line
-	line  int // number of the line at the beginning of the chunk
-	count int
-	hits  []hit // the first of them
-	next  int   // line of the first hit that is not shown
-}
-
-func (g *search) run(ctx context.Context) error {
-	at, err := g.v.Index.start(g.v.r, g.q.FromLine)
-	if err != nil {
-		return err
-	}
-	end, err := g.v.Index.start(g.v.r, g.last+1)
-	if err != nil {
-		return err
-	}
-	g.line = g.q.FromLine
-	buf := make([]byte, grepChunk)
-	for at < end {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		chunk := buf[:min(int64(len(buf)), end-at)]
-		if err := readAt(g.v.r, chunk, at); err != nil {
-			return err
-		}
-		whole := len(chunk) // up to the last line feed
-		if at+int64(len(chunk)) < end {
-			whole = bytes.LastIndexByte(chunk, '\n') + 1
-		}
-		switch {
-		case whole > 0:
-			g.chunk(chunk[:whole], at)
-			at += int64(whole)
-		case len(buf) < grepLine:
-			buf = make([]byte, 2*len(buf))
-		default:
-			if at, err = g.long(at); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// chunk searches whole lines.
-func (g *search) chunk(b []byte, at int64) {
-	for len(b) > 0 {
-		if g.q.Invert {
-			end := bytes.IndexByte(b, '\n')
-			if end < 0 {
-				end = len(b)
-			}
-			if !g.re.Match(b[:end]) {
-				g.found(hit{line: g.line, at: at})
-			}
-			g.line++
-			end = min(end+1, len(b))
-			b, at = b[end:], at+int64(end)
-			continue
-		}
-		found := g.re.FindIndex(b)
-		if found == nil || found[0] == len(b) && b[len(b)-1] == '\n' { // behind the last line is none
-			g.line += lineCount(b)
-			return
-		}
-		start := bytes.LastIndexByte(b[:found[0]], '\n') + 1
-		g.line += bytes.Count(b[:start], []byte("\n"))
-		g.found(hit{g.line, at + int64(start), int64(found[0] - start)})
-		end := bytes.IndexByte(b[found[0]:], '\n')
-		if end < 0 {
-			g.line++
-			return
-		}
-		end += found[0] + 1
-		g.line++
-		b, at = b[end:], at+int64(end)
-	}
-}
-
-// long searches one line too long for memory as it is read, and returns where the next one begins.
-func (g *search) long(at int64) (int64, error) {
-	next, err := g.v.Index.start(g.v.r, g.line+1)
-	if err != nil {
-		return 0, err
-	}
-	end := next
-	if int64(g.line) <= g.v.Index.Feeds {
-		end-- // its feed
-	}
-	source := &runeReader{Reader: bufio.NewReaderSize(io.NewSectionReader(g.v.r, at, end-at), blockSize)}
-	found := g.re.FindReaderIndex(source)
-	if source.err != nil && !errors.Is(source.err, io.EOF) {
-		return 0, source.err
-	}
-	if (found == nil) == g.q.Invert {
-		h := hit{line: g.line, at: at}
-		if found != nil {
-			h.match = int64(found[0])
-		}
-		g.found(h)
-	}
-	g.line++
-	return next, nil
-}
-
-func lineCount(b []byte) int {
-	n := bytes.Count(b, []byte("\n"))
-	if len(b) > 0 && b[len(b)-1] != '\n' {
-		n++
-	}
-	return n
-}
-
-func (g *search) found(h hit) {
-	g.count++
-	switch {
-	case len(g.hits) < g.q.Limit:
-		g.hits = append(g.hits, h)
-	case g.next == 0:
-		g.next = h.line
 	}
 }
 

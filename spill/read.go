@@ -112,7 +112,7 @@ func (s *Shelf) ReadAll(ctx context.Context, items []Item, q Query) (Answer, err
 	case "tail":
 		err = readTail(&answer, v, q)
 	case "grep":
-		err = readGrep(ctx, &answer, v, q)
+		err = s.readGrep(ctx, &answer, v, q)
 	case "shape":
 		err = readShape(&answer, v, q)
 	case "sample":

@@ -154,7 +154,7 @@ func FuzzGrep(f *testing.F) {
 	s := newShelf(f, Options{})
 	f.Fuzz(func(t *testing.T, pattern, data string, invert bool) {
 		alone, err := regexp.Compile("(?i)" + pattern)
-		re, ours := linePattern(pattern)
+		re, _, ours := linePattern(pattern)
 		if err != nil || ours != nil || len(pattern) > 100 || len(data) > 2000 {
 			return
 		}

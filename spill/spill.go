@@ -59,6 +59,7 @@ type Options struct {
 	QuotaBytes   int64            // bytes of all results; default 2 GiB
 	QuotaFiles   int              // files of all results; default 10000
 	JQTime       time.Duration    // how long a jq program may run; default 10s
+	GrepTime     time.Duration    // how long a search may run; default 30s
 	ReadCeiling  int              // bytes the largest answer may have; default 1 MiB
 	Tokens       *tokens.Counter  // default o200k_base
 	Log          *slog.Logger     // default: discarded
@@ -148,6 +149,9 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.ReadCeiling <= 0 {
 		o.ReadCeiling = 1 << 20
+	}
+	if o.GrepTime <= 0 {
+		o.GrepTime = 30 * time.Second
 	}
 	if o.JQTime <= 0 {
 		o.JQTime = 10 * time.Second

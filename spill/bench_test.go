@@ -1,0 +1,71 @@
+package spill
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// bigFile writes records a line, about so many megabytes, and opens them.
+func bigFile(b *testing.B, megabytes int) (*Shelf, *Artifact) {
+	b.Helper()
+	dir := b.TempDir()
+	path := filepath.Join(dir, "big.jsonl")
+	f, err := os.Create(path)
+	if err != nil {
+		b.Fatal(err)
+	}
+	chunk := bytes.ReplaceAll(bytes.Trim(orders(10_000_000), "[]"), []byte("},{"), []byte("}\n{"))
+	for i := range megabytes / 10 {
+		if _, err := f.Write(append(bytes.ReplaceAll(chunk, []byte(`"record-1`), fmt.Appendf(nil, `"record-%d`, 10+i)), '\n')); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if err := f.Close(); err != nil {
+		b.Fatal(err)
+	}
+	s := newShelf(b, Options{AllowedRoots: []string{dir}})
+	a, _, err := s.Find(b.Context(), ann, path)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return s, a
+}
+
+// BenchmarkGrep reports the time in ratio to GNU grep, which must count the same.
+func BenchmarkGrep(b *testing.B) {
+	s, a := bigFile(b, 500)
+	for _, tt := range []struct{ name, flag, pattern string }{
+		{"rare", "-ci", "record-4999999"},
+		{"everyline", "-ci", "country"},
+		{"digits", "-ciE", "record-1999[0-9]5"},
+		{"user", "-ciE", "user[0-9]+@example"},
+		{"score", "-ciE", `[0-9]{2}\.[0-9]{3},"tags`},
+	} {
+		b.Run(tt.name, func(b *testing.B) {
+			start := time.Now()
+			command := exec.Command("grep", tt.flag, tt.pattern, a.Path)
+			command.Env = append(os.Environ(), "LC_ALL=C.UTF-8")
+			out, _ := command.Output()
+			theirs := time.Since(start)
+			count, err := strconv.Atoi(strings.TrimSpace(string(out)))
+			if err != nil {
+				b.Skip("no grep: ", err)
+			}
+			for b.Loop() {
+				got, err := s.Read(b.Context(), a, Data, Query{Op: "grep", Pattern: tt.pattern})
+				if err != nil || got.MatchCount != count {
+					b.Fatalf("%d matches, %v, grep has %d", got.MatchCount, err, count)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed())/float64(b.N)/float64(theirs), "grep")
+			b.ReportMetric(theirs.Seconds(), "grep-s")
+		})
+	}
+}

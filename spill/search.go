@@ -1,0 +1,290 @@
+package spill
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"regexp"
+	"regexp/syntax"
+	"runtime"
+	"sync"
+)
+
+// search goes once through the lines, block by block, on as many processors as there are, at most four. Where a line
+// stands in the text is known from the index, so only lines that are shown are counted up to.
+type search struct {
+	re    *regexp.Regexp
+	tree  *syntax.Regexp
+	q     Query
+	v     *view
+	from  int64 // bytes searched
+	end   int64
+	quick *fragment // nil: every line is looked at
+	whole bool      // the fragment is the whole pattern
+
+	count int
+	hits  []hit // the first of them
+	next  int   // line of the first hit that is not shown
+}
+
+// found is what one block gave.
+type found struct {
+	count int
+	hits  []hit
+	err   error
+}
+
+func (g *search) run(ctx context.Context, last int) (err error) {
+	if g.from, err = g.v.Index.start(g.v.r, g.q.FromLine); err != nil {
+		return err
+	}
+	if g.end, err = g.v.Index.start(g.v.r, last+1); err != nil {
+		return err
+	}
+	if g.from >= g.end {
+		return nil
+	}
+	if err := g.prepare(); err != nil {
+		return err
+	}
+	results := make([]found, (g.end-g.from+grepBlock-1)/grepBlock)
+	var work sync.WaitGroup
+	blocks := make(chan int)
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	for range min(runtime.GOMAXPROCS(0), 4, len(results)) {
+		work.Go(func() {
+			w := g.worker(ctx)
+			for i := range blocks {
+				if results[i] = w.block(g.from + int64(i)*grepBlock); results[i].err != nil {
+					stop()
+				}
+			}
+		})
+	}
+	for i := range results {
+		select {
+		case blocks <- i:
+			continue
+		case <-ctx.Done():
+		}
+		break
+	}
+	close(blocks)
+	work.Wait()
+	for _, r := range results {
+		if r.err != nil {
+			return r.err
+		}
+		g.count += r.count
+		g.hits = append(g.hits, r.hits[:min(len(r.hits), g.q.Limit+1-len(g.hits))]...)
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return g.number()
+}
+
+// prepare looks at a sample of the text, to choose what to look for first.
+func (g *search) prepare() error {
+	sample := make([]byte, min(g.end-g.from, blockSize))
+	if err := readAt(g.v.r, sample, g.from+(g.end-g.from-int64(len(sample)))/2); err != nil {
+		return err
+	}
+	if g.q.Invert {
+		return nil
+	}
+	all := fragments(g.tree)
+	g.quick = rarest(all, sample)
+	g.whole = g.quick != nil && g.tree.Op == syntax.OpLiteral && g.tree.Flags&syntax.FoldCase != 0 && len(all) == 1 && len(all[0]) == len(g.tree.Rune)
+	return nil
+}
+
+// number finds the numbers of the lines that are shown, and of the one behind.
+func (g *search) number() error {
+	for i := range g.hits {
+		n, err := g.v.Index.number(g.v.r, g.hits[i].at)
+		if err != nil {
+			return err
+		}
+		g.hits[i].line = n
+	}
+	if len(g.hits) > g.q.Limit {
+		g.next = g.hits[g.q.Limit].line
+		g.hits = g.hits[:g.q.Limit]
+	}
+	return nil
+}
+
+// number returns the number of the line that begins at an offset.
+func (x *lineIndex) number(r io.ReaderAt, at int64) (int, error) {
+	if len(x.Marks) == 0 || at == 0 {
+		return 1, nil
+	}
+	block := min(at/blockSize, int64(len(x.Marks)-1))
+	buf := make([]byte, at-block*blockSize)
+	if err := readAt(r, buf, block*blockSize); err != nil {
+		return 0, err
+	}
+	return int(x.Marks[block]) + bytes.Count(buf, []byte("\n")) + 1, nil
+}
+
+// worker searches blocks, one after the other.
+type worker struct {
+	*search
+	ctx  context.Context
+	auto *automaton // nil: none for this pattern
+	slow int        // lines that took package regexp
+	buf  []byte
+}
+
+func (g *search) worker(ctx context.Context) *worker {
+	return &worker{search: g, ctx: ctx, auto: newAutomaton(g.tree), buf: make([]byte, 1, grepBlock+blockSize)}
+}
+
+// block searches the lines that begin in one block of the text.
+func (w *worker) block(at int64) (f found) {
+	end := min(at+grepBlock, w.end)
+	if at > w.from { // a line that began before belongs to the block before
+		at--
+	}
+	b, err := w.read(at, end)
+	if err != nil {
+		return found{err: err}
+	}
+	if at > w.from {
+		feed := bytes.IndexByte(b, '\n')
+		if feed < 0 || at+int64(feed)+1 >= end {
+			return found{}
+		}
+		b, at = b[feed+1:], at+int64(feed)+1
+	}
+	whole := len(b)
+	if at+int64(whole) < w.end && b[whole-1] != '\n' { // the last line is too long for memory
+		whole = bytes.LastIndexByte(b, '\n') + 1
+	}
+	if w.quick != nil {
+		w.skim(&f, b[:whole], at)
+	} else {
+		w.all(&f, b[:whole], at)
+	}
+	if whole < len(b) {
+		f.err = w.long(&f, at+int64(whole))
+	}
+	return f
+}
+
+// read fills the buffer from at to end, and on to the end of the line that end lies in, if that is not far.
+func (w *worker) read(at, end int64) ([]byte, error) {
+	w.buf = w.buf[:0]
+	for {
+		n := len(w.buf)
+		more := int(end-at) - n
+		if cap(w.buf) < n+more {
+			w.buf = append(make([]byte, 0, 2*cap(w.buf)+more), w.buf...)
+		}
+		w.buf = w.buf[:n+more]
+		if err := readAt(w.v.r, w.buf[n:], at+int64(n)); err != nil {
+			return nil, err
+		}
+		if n > 0 {
+			if feed := bytes.IndexByte(w.buf[n:], '\n'); feed >= 0 {
+				return w.buf[:n+feed+1], nil
+			}
+		}
+		if end == w.end || n == 0 && w.buf[len(w.buf)-1] == '\n' || len(w.buf) > grepBlock+grepLine {
+			return w.buf, nil
+		}
+		end = min(end+blockSize, w.end)
+	}
+}
+
+// skim looks for the fragment and at the lines that hold it.
+func (w *worker) skim(f *found, b []byte, at int64) {
+	for i := 0; i < len(b); {
+		place := w.quick.find(b, i)
+		if place < 0 {
+			return
+		}
+		start := bytes.LastIndexByte(b[i:place], '\n') + 1 + i
+		end := len(b)
+		if n := bytes.IndexByte(b[place:], '\n'); n >= 0 {
+			end = place + n
+		}
+		if w.whole || w.matches(b[start:end]) {
+			w.add(f, b[start:end], at+int64(start))
+		}
+		i = end + 1
+	}
+}
+
+// all looks at every line.
+func (w *worker) all(f *found, b []byte, at int64) {
+	for i := 0; i < len(b); {
+		end := len(b)
+		if n := bytes.IndexByte(b[i:], '\n'); n >= 0 {
+			end = i + n
+		}
+		if w.matches(b[i:end]) != w.q.Invert {
+			w.add(f, b[i:end], at+int64(i))
+		}
+		i = end + 1
+	}
+}
+
+func (w *worker) matches(line []byte) bool {
+	if w.auto != nil {
+		if match, sure := w.auto.line(line); sure {
+			return match
+		}
+	}
+	if w.slow++; w.slow%64 == 0 && w.ctx.Err() != nil {
+		return false // the search has failed
+	}
+	return w.re.Match(line)
+}
+
+func (w *worker) add(f *found, line []byte, at int64) {
+	f.count++
+	if len(f.hits) > w.q.Limit {
+		return
+	}
+	h := hit{at: at}
+	if !w.q.Invert {
+		if m := w.re.FindIndex(line); m != nil {
+			h.match = int64(m[0])
+		}
+	}
+	f.hits = append(f.hits, h)
+}
+
+// long searches one line too long for memory as it is read.
+func (w *worker) long(f *found, at int64) error {
+	n, err := w.v.Index.number(w.v.r, at)
+	if err != nil {
+		return err
+	}
+	end, err := w.v.Index.start(w.v.r, n+1)
+	if err != nil {
+		return err
+	}
+	if int64(n) <= w.v.Index.Feeds {
+		end-- // its feed
+	}
+	source := &runeReader{Reader: bufio.NewReaderSize(io.NewSectionReader(w.v.r, at, end-at), blockSize)}
+	m := w.re.FindReaderIndex(source)
+	if source.err != nil && !errors.Is(source.err, io.EOF) {
+		return source.err
+	}
+	if (m == nil) == w.q.Invert {
+		f.count++
+		h := hit{at: at}
+		if m != nil {
+			h.match = int64(m[0])
+		}
+		f.hits = append(f.hits, h)
+	}
+	return nil
+}
