@@ -93,7 +93,8 @@ func (l *lookup) slots(text string) ([]slot, error) {
 		}
 		out = append(out, l.resolve(t, joined[i], synonyms[i])...)
 	}
-	return append(append(out, foreign...), pairs...), nil
+	out = append(append(out, foreign...), pairs...)
+	return append(out, l.hinted(strings.Fields(text))...), nil
 }
 
 // choose drops stop words; a query made of stop words alone keeps them.

@@ -77,7 +77,7 @@ func (l *lookup) score(b *board, s *slot) error {
 	if err := l.ctx.Err(); err != nil {
 		return err
 	}
-	holders := 0
+	nearest, holders := float32(0), 0
 	own := l.x.idf(l.x.count(s.alts[0].term))
 	for _, a := range s.alts {
 		if a.like != itself && own > 0 { // a common word says less than the rare one it stands for
@@ -92,7 +92,11 @@ func (l *lookup) score(b *board, s *slot) error {
 		if err != nil {
 			return err
 		}
-		if a.weight >= l.x.tune.joined { // guesses do not make a word common
+		switch { // how common a word is, the nearest of what stands for it tells
+		case n == 0 || a.weight < nearest-.06:
+		case a.weight > nearest+.06:
+			nearest, holders = a.weight, n
+		default:
 			holders = max(holders, n)
 		}
 	}

@@ -51,7 +51,7 @@ func TestSplit(t *testing.T) {
 		{"chinese", "删除文件", "删除 除文 文件"},
 		{"chinese one", "查", "查"},
 		{"mixed", "发送email消息", "发送 email 消息"},
-		{"cyrillic", "удалитьФайл", "удалить+фаил"},
+		{"cyrillic", "удалитьФайл", "удалить+файл"},
 		{"hindi keeps its vowels", "फ़ाइल हटाएं", "फ़ाइल हटाएं"},
 		{"punctuation", "  --!!..  ", ""},
 		{"emoji", "🚀 launch", "launch"},

@@ -30,6 +30,7 @@ type tuning struct {
 	knownPrefix float32 // the same, if the catalog has the query's word as well
 	typo        [3]float32
 	pair        float32    // weight of two neighbouring words that names hold side by side
+	hinted      float32    // weight of a word for a parameter that takes a value of the query
 	value       float32    // weight of a word that is a value for an argument
 	synonym     [2]float32 // weight of a concept's head, and of its other words
 	known       [2]float32 // the same where the catalog has the query's word itself
@@ -48,11 +49,11 @@ func defaults() tuning {
 		title:     weight{3, 3, .3},
 		keyword:   weight{4, 4, .2},
 		server:    weight{1.2, 1, 0},
-		lead:      weight{3, 12, .4},
+		lead:      weight{3.5, 12, .4},
 		rest:      weight{1, 40, .6},
 		param:     weight{1.6, 5, .3},
 		paramText: weight{.7, 40, .6},
-		enum:      weight{.8, 8, .4},
+		enum:      weight{1.3, 8, .6},
 		hint:      weight{.5, 1, 0},
 		about:     weight{.8, 10, .4},
 
@@ -69,9 +70,10 @@ func defaults() tuning {
 		knownPrefix: .35,
 		typo:        [3]float32{1, .8, .6},
 		pair:        .25,
+		hinted:      .5,
 		value:       .3,
 		synonym:     [2]float32{.7, .6},
-		known:       [2]float32{.5, .35},
+		known:       [2]float32{.6, .4},
 		perWord:     .1,
 		translation: [2]float32{.96, .6},
 		sure:        .45,
