@@ -48,6 +48,11 @@ func (r *request) set(key string, v json.RawMessage) error {
 			*field = rawjson.Unquote(v)
 			return nil
 		}
+	case *[]string:
+		if v[0] == '"' && key != "resultFile" {
+			*field = []string{rawjson.Unquote(v)}
+			return nil
+		}
 	}
 	out, noted := coerce(key, v)
 	if !fits(spellings[key], out) || json.Unmarshal(out, r.field(key)) != nil {
@@ -70,10 +75,8 @@ func coerce(key string, v json.RawMessage) (out json.RawMessage, noted bool) {
 	switch want := spellings[key]; {
 	case want == text && v[0] != '{' && v[0] != '[':
 		return mustJSON(string(v)), true
-	case want == textList && isText && key == "resultFile":
+	case want == textList && isText: // handles, separated by commas
 		return mustJSON(strings.FieldsFunc(said, func(c rune) bool { return c == ',' || c == ' ' })), false
-	case want == textList && isText:
-		return mustJSON([]string{said}), false
 	case (want == number || want == boolean || want == object) && isText:
 		return json.RawMessage(strings.TrimSpace(said)), true
 	case want == number && strings.HasSuffix(string(v), ".0"):
@@ -85,8 +88,6 @@ func coerce(key string, v json.RawMessage) (out json.RawMessage, noted bool) {
 // field returns where a parameter is read into.
 func (r *request) field(key string) any {
 	switch key {
-	case "action":
-		return &r.Action
 	case "query":
 		return &r.Query
 	case "limit":

@@ -131,7 +131,6 @@ func parseRequest(raw json.RawMessage) (*request, error) {
 		return nil, notYet(`action "run"`, "Use batch")
 	}
 	r.Action = action
-	obj = obj.Set("action", mustJSON(action))
 	return r, r.fill(action, obj)
 }
 
@@ -151,7 +150,8 @@ func parseCall(raw json.RawMessage) (*request, error) {
 			return r, &Error{Code: BadRequest, Message: fmt.Sprintf("a batch holds calls, not %q", s)}
 		}
 	}
-	return r, r.fill("call", obj.Set("action", json.RawMessage(`"call"`)))
+	r.Action = "call"
+	return r, r.fill("call", obj)
 }
 
 func parseFlat(raw json.RawMessage) (arguments.Object, error) {
@@ -170,6 +170,9 @@ func parseFlat(raw json.RawMessage) (arguments.Object, error) {
 func (r *request) fill(action string, obj arguments.Object) error {
 	obj = r.lift(action, r.rename(action, obj))
 	for _, m := range obj {
+		if m.Key == "action" {
+			continue
+		}
 		if !takesParam(action, m.Key) {
 			r.extra = append(r.extra, m)
 			continue

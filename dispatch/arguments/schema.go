@@ -37,6 +37,7 @@ type Schema struct {
 	root  *jsonschema.Schema
 	place place    // the root's alternatives
 	names []string // the root's own properties in the order of the schema
+	plain *plain   // nil unless the schema is flat and simple
 
 	mu    sync.Mutex // one evaluation at a time: steps counts it
 	steps *counter
@@ -66,7 +67,7 @@ func Compile(raw json.RawMessage) (s *Schema, err error) {
 		return nil, fmt.Errorf("compile schema: %w", err)
 	}
 	tidy(doc)
-	s = &Schema{steps: &counter{}, names: ownNames(raw)}
+	s = &Schema{steps: &counter{}, names: ownNames(raw), plain: plainOf(raw)}
 	c := jsonschema.NewCompiler()
 	c.UseLoader(noLoader{})
 	c.UseRegexpEngine(compilePattern)
