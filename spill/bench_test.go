@@ -69,3 +69,29 @@ func BenchmarkGrep(b *testing.B) {
 		})
 	}
 }
+
+// results are the forms in which a server sends the same data.
+func results(size int) map[string][]byte {
+	data := orders(size)
+	return map[string][]byte{
+		"structured": append(append([]byte(`{"content":[],"structuredContent":`), data...), '}'),
+		"text":       append(append([]byte(`{"content":[{"type":"text","text":`), appendQuoted(nil, string(data))...), "}]}"...),
+	}
+}
+
+func BenchmarkPut(b *testing.B) {
+	for name, raw := range results(100_000_000) {
+		b.Run(name, func(b *testing.B) {
+			s := newShelf(b, Options{QuotaBytes: 1 << 30})
+			b.SetBytes(int64(len(raw)))
+			n := 0
+			for b.Loop() {
+				n++
+				from := Source{ID: strconv.Itoa(n), Tool: strconv.Itoa(n)}
+				if _, err := s.Put(b.Context(), ann, from, raw); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -26,59 +26,81 @@ type result struct {
 	other      bool         // neither content nor contents: not the result of a tool
 }
 
-// dissect takes a result apart; raw is valid JSON. The result of resources/read has its contents as blocks.
-func dissect(raw []byte) result {
-	r := result{raw: raw, other: true}
+// dissect takes a result apart, passing each byte once; ok is false if raw is not JSON. The result of resources/read
+// has its contents as blocks.
+func dissect(raw []byte) (r result, ok bool) {
+	r = result{raw: raw, other: true}
 	start := rawjson.Space(raw, 0)
-	if raw[start] != '{' {
-		return r
+	if start == len(raw) || raw[start] != '{' {
+		return r, rawjson.Valid(raw)
 	}
-	for key, value := range rawjson.Spans(raw, start) {
-		switch name := string(rawjson.Text(key.Of(raw))); {
-		case name == "structuredContent" && raw[value.From] != 'n':
-			r.structured = value
-			r.other = false
-		case (name == "content" || name == "contents") && raw[value.From] == '[':
+	end := rawjson.Each(raw, start, func(key rawjson.Span, at int) int {
+		name := string(rawjson.Text(key.Of(raw)))
+		if at < len(raw) && raw[at] == '[' && (name == "content" || name == "contents") {
 			r.blocks = r.blocks[:0]
-			for _, b := range rawjson.Spans(raw, value.From) {
-				r.blocks = append(r.blocks, dissectBlock(raw, b, name == "contents"))
-			}
+			r.other = false
+			return rawjson.Each(raw, at, func(_ rawjson.Span, at int) int {
+				b, end := dissectBlock(raw, at, name == "contents")
+				r.blocks = append(r.blocks, b)
+				return end
+			})
+		}
+		end := rawjson.Skip(raw, at)
+		if end >= 0 && name == "structuredContent" && raw[at] != 'n' {
+			r.structured = rawjson.Span{From: at, To: end}
 			r.other = false
 		}
-	}
-	return r
+		return end
+	})
+	return r, end >= 0 && rawjson.Space(raw, end) == len(raw)
 }
 
-func dissectBlock(raw []byte, all rawjson.Span, resource bool) block {
-	b := block{All: all}
-	if raw[all.From] != '{' {
-		return b
+// dissectBlock looks at the content block that begins at i and returns the index behind it.
+func dissectBlock(raw []byte, i int, resource bool) (block, int) {
+	if i >= len(raw) || raw[i] != '{' {
+		end := rawjson.Skip(raw, i)
+		return block{All: rawjson.Span{From: i, To: end}}, end
 	}
-	inner := rawjson.Span{}
-	for key, value := range rawjson.Spans(raw, all.From) {
-		isString := raw[value.From] == '"'
-		switch name := string(rawjson.Text(key.Of(raw))); {
-		case name == "type" && isString:
-			b.Type = string(rawjson.Text(value.Of(raw)))
-		case name == "text" && isString:
-			b.Text = value
-		case (name == "data" || name == "blob" && resource) && isString:
-			b.Blob = value
-		case name == "mimeType" && isString:
-			b.MimeType = string(rawjson.Text(value.Of(raw)))
-		case (name == "uri" || name == "name" && b.Name == "") && isString:
-			b.Name = string(rawjson.Text(value.Of(raw)))
-		case name == "resource" && raw[value.From] == '{':
-			inner = value
+	b := block{}
+	inner := block{}
+	end := rawjson.Each(raw, i, func(key rawjson.Span, at int) int {
+		name := string(rawjson.Text(key.Of(raw)))
+		if name == "resource" && !resource && at < len(raw) && raw[at] == '{' {
+			var end int
+			inner, end = dissectBlock(raw, at, true)
+			return end
 		}
-	}
+		end := rawjson.Skip(raw, at)
+		if end < 0 || raw[at] != '"' {
+			return end
+		}
+		value := rawjson.Span{From: at, To: end}
+		switch {
+		case name == "type":
+			b.Type = string(rawjson.Text(value.Of(raw)))
+		case name == "text":
+			b.Text = value
+		case name == "data" || name == "blob" && resource:
+			b.Blob = value
+		case name == "mimeType":
+			b.MimeType = string(rawjson.Text(value.Of(raw)))
+		case name == "uri" || name == "name" && b.Name == "":
+			b.Name = string(rawjson.Text(value.Of(raw)))
+		}
+		return end
+	})
+	b.All = rawjson.Span{From: i, To: end}
+	return b.settled(inner, resource), end
+}
+
+// settled takes out of a block what its type does not have; inner is the resource in it.
+func (b block) settled(inner block, resource bool) block {
 	switch {
 	case resource:
 		b.Type = "resource"
-	case b.Type == "resource" && !inner.Empty():
-		in := dissectBlock(raw, inner, true)
-		in.All = all
-		return in
+	case b.Type == "resource" && !inner.All.Empty():
+		inner.All = b.All
+		return inner
 	case b.Type == "text":
 		b.Blob = rawjson.Span{}
 	case b.Type == "image" || b.Type == "audio":

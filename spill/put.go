@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -18,33 +19,73 @@ const (
 
 // Put keeps a raw MCP result (one JSON object) for its owner: its data laid out line by line, its
 // binary parts decoded, and what else is needed to rebuild it. The bytes are not changed and not held on
-// to. A result that is not JSON is kept as a text. ErrNoSpace leaves nothing behind.
+// to. A result that is not JSON is kept as a text. What the owner has of the same tool already, byte for byte, is not
+// kept twice: its artifact is returned. ErrNoSpace leaves nothing behind.
 func (s *Shelf) Put(ctx context.Context, owner Owner, from Source, raw json.RawMessage) (*Artifact, error) {
-	if !rawjson.Valid(raw) {
+	sum := inTime(func() contentSum { return sumOf(owner, from, raw) })
+	r, ok := dissect(raw)
+	if !ok {
+		sum()
 		return s.PutData(ctx, owner, from, raw)
 	}
-	r := dissect(raw)
-	return s.keep(ctx, owner, from, r, r.data())
+	data := r.data()
+	return s.keep(ctx, owner, from, r, data, sum())
 }
 
 // PutData keeps a computed outcome, JSON or text. It has no parts; its raw form is data itself.
 func (s *Shelf) PutData(ctx context.Context, owner Owner, from Source, data []byte) (*Artifact, error) {
+	sum := inTime(func() contentSum { return sumOf(owner, from, data) })
 	p := payload{bytes: data, json: rawjson.Valid(data)}
 	if p.json {
 		p.form, p.coded = asValue, rawjson.Span{To: len(data)}
 	}
-	return s.keep(ctx, owner, from, result{raw: data, other: true}, p)
+	return s.keep(ctx, owner, from, result{raw: data, other: true}, p, sum())
 }
 
-func (s *Shelf) keep(ctx context.Context, owner Owner, from Source, r result, data payload) (*Artifact, error) {
+// inTime begins a computation on another processor; the function it returns waits for it.
+func inTime[T any](f func() T) func() T {
+	done := make(chan T, 1)
+	go func() { done <- f() }()
+	return func() T { return <-done }
+}
+
+// contentSum tells results of one owner and tool apart.
+type contentSum [sha256.Size]byte
+
+func sumOf(owner Owner, from Source, raw []byte) (sum contentSum) {
+	h := sha256.New()
+	for _, s := range []string{owner.Principal, owner.Session, from.Server, from.Tool} {
+		fmt.Fprintf(h, "%d:%s", len(s), s)
+	}
+	h.Write(raw)
+	h.Sum(sum[:0])
+	return sum
+}
+
+// again returns what is kept already under a sum, nil if nothing is.
+func (s *Shelf) again(sum contentSum) *Artifact {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e := s.sums[sum]
+	if e == nil || e.removed || s.expired(e, s.o.Now()) {
+		return nil
+	}
+	e.used = s.o.Now()
+	return s.snapshot(e)
+}
+
+func (s *Shelf) keep(ctx context.Context, owner Owner, from Source, r result, data payload, sum contentSum) (*Artifact, error) {
 	if err := s.begin(); err != nil {
 		return nil, err
 	}
 	defer s.work.Done()
+	if a := s.again(sum); a != nil {
+		return a, nil
+	}
 	if size := int64(len(r.raw)); size > s.o.QuotaBytes {
 		return nil, fmt.Errorf("%w: a result of %d bytes exceeds the quota of %d", ErrNoSpace, size, s.o.QuotaBytes)
 	}
-	d := &draft{ctx: ctx, shelf: s, r: r, entry: &entry{manifest: manifest{
+	d := &draft{ctx: ctx, shelf: s, r: r, entry: &entry{sum: sum, manifest: manifest{
 		Artifact: Artifact{ID: randomID(), From: from, Created: s.o.Now()},
 		Owner:    s.scope(owner), Contents: map[Part]content{},
 	}}}
@@ -91,18 +132,20 @@ func (d *draft) write(data payload) error {
 // data writes the main object and describes it.
 func (d *draft) data(p payload) error {
 	a := &d.entry.Artifact
+	looked := inTime(func() about { return describe(p.bytes, p.json, p.binary, p.mimeType) })
+	rebuilt := inTime(func() coding { return codingOf(d.r.raw, p) })
 	c, compact, err := d.content(a.ID+p.extension(), p)
+	about, code := looked(), rebuilt()
 	if err != nil {
 		return err
 	}
 	d.entry.Contents[Data] = c
-	if h, ok := holeFor(d.r.raw, p, Data, compact); ok {
+	if h, ok := code.hole(p, Data, compact); ok {
 		d.holes = append(d.holes, h)
 	} else if d.r.other && !p.json { // a text of its own: its raw form is its content
 		d.holes = append(d.holes, hole{rawjson.Span{To: len(d.r.raw)}, piece{}})
 	}
 	a.MimeType, a.Bytes = c.MimeType, c.Size
-	about := describe(p.bytes, p.json, p.binary, p.mimeType)
 	a.Kind, a.Shape, a.Sample, a.Keys, a.Rows = about.kind, about.shape, about.sample, about.keys, about.rows
 	d.entry.Table, d.entry.Field, d.entry.Question = about.table, about.field, about.question
 	if c.Index == nil {
@@ -279,6 +322,7 @@ func (s *Shelf) commit(d *draft) (*Artifact, error) {
 	e.used = s.o.Now()
 	s.entries[e.Artifact.ID] = e
 	s.handles[e.Artifact.Handle] = e
+	s.sums[e.sum] = e
 	return s.snapshot(e), nil
 }
 

@@ -60,6 +60,9 @@ func (s *Shelf) drop(e *entry) {
 	e.removed = true
 	delete(s.entries, e.Artifact.ID)
 	delete(s.handles, e.Artifact.Handle)
+	if s.sums[e.sum] == e {
+		delete(s.sums, e.sum)
+	}
 	s.bytes -= e.bytes
 	s.files -= len(e.objects)
 	s.gone.add(e)

@@ -57,27 +57,45 @@ func (p piece) write(w io.Writer, content io.Reader) error {
 	return nil
 }
 
-// holeFor finds how the payload, stored as the content from, gives back the bytes it came from. compact
-// says that stripping the stored form gives the payload.
-func holeFor(raw []byte, p payload, from Part, compact bool) (hole, bool) {
-	if p.json && !compact {
-		return hole{}, false
-	}
+// coding is how a payload gives back the bytes it came from; ok is false if it does not.
+type coding struct {
+	at rawjson.Span
+	piece
+	ok bool
+}
+
+// codingOf finds the coding of a payload.
+func codingOf(raw []byte, p payload) coding {
 	inner := rawjson.Span{From: p.coded.From + 1, To: p.coded.To - 1} // without the quotes
 	switch p.form {
 	case asValue:
-		return hole{p.coded, piece{From: from, Strip: true}}, true
+		return coding{p.coded, piece{Strip: true}, true}
 	case asBlob:
-		h := hole{inner, piece{From: from, Base64: true}}
-		return h, gives(h.piece, p.bytes, inner.Of(raw))
+		c := piece{Base64: true}
+		return coding{inner, c, gives(c, p.bytes, inner.Of(raw))}
 	case asText:
 		for _, s := range styles {
 			if gives(piece{Quote: s}, p.bytes, inner.Of(raw)) {
-				return hole{inner, piece{From: from, Strip: p.json, Quote: s}}, true
+				return coding{inner, piece{Strip: p.json, Quote: s}, true}
 			}
 		}
 	}
-	return hole{}, false
+	return coding{}
+}
+
+// hole is the stretch of the raw result that a payload, stored as the content from, gives back. compact says that
+// stripping the stored form gives the payload.
+func (c coding) hole(p payload, from Part, compact bool) (hole, bool) {
+	if !c.ok || p.json && !compact {
+		return hole{}, false
+	}
+	c.From = from
+	return hole{c.at, c.piece}, true
+}
+
+// holeFor is hole for the coding of a payload.
+func holeFor(raw []byte, p payload, from Part, compact bool) (hole, bool) {
+	return codingOf(raw, p).hole(p, from, compact)
 }
 
 var errDiffers = errors.New("differs")

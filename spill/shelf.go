@@ -29,6 +29,7 @@ type Shelf struct {
 	closed  bool
 	entries map[string]*entry // by long id
 	handles map[string]*entry
+	sums    map[contentSum]*entry
 	gone    graves
 	counter int
 	bytes   int64 // of all entries, and reserved
@@ -43,6 +44,7 @@ type entry struct {
 	used    time.Time
 	pins    int
 	removed bool
+	sum     contentSum // zero: not known
 	making  sync.Mutex // one part at a time is taken out of the raw result
 }
 
@@ -83,7 +85,7 @@ func Open(o Options) (*Shelf, error) {
 		return nil, err
 	}
 	s := &Shelf{
-		o: o, store: o.Store, entries: map[string]*entry{}, handles: map[string]*entry{},
+		o: o, store: o.Store, entries: map[string]*entry{}, handles: map[string]*entry{}, sums: map[contentSum]*entry{},
 		letters: randomLetters(2), narrow: make(chan struct{}, 2),
 	}
 	if s.store == nil {
