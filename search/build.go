@@ -266,6 +266,7 @@ func (b *builder) places() {
 	for place, i := range order {
 		b.x.docs[i].place = int32(place)
 	}
+	b.x.order = order
 }
 
 // boilerplate finds, for each server, the words of its own name and those in

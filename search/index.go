@@ -36,6 +36,7 @@ type Index struct {
 	reader  index.IndexReader
 	ord     []int32 // bleve's document number → position in docs
 	docs    []doc
+	order   []int32 // positions in docs by their places
 	servers []server
 	vocab   vocabulary
 	stems   stemTable

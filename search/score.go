@@ -17,6 +17,7 @@ type board struct {
 	touched []int32
 	slot    []int32    // documents the current slot has touched
 	total   float32    // the weight of all slots
+	keys    []uint64   // scratch of best
 	both    []evidence // of documents that hold some of the terms looked up together
 }
 
@@ -305,41 +306,6 @@ func subset(words, of []string) bool {
 		}
 	}
 	return true
-}
-
-// candidate is a document on its way to becoming a Hit.
-type candidate struct {
-	doc          int32
-	score, cover float32
-	name         float32 // weight of the name's words asked for
-	fields       uint16
-}
-
-// best lists the best documents that keep allows, and how many there are; it adds these to union.
-func (b *board) best(x *Index, keep func(string) bool, union map[int32]bool) ([]candidate, int) {
-	var top []candidate
-	total, floor := 0, float32(0)
-	for _, d := range b.touched {
-		if keep != nil && !keep(x.docs[d].id) {
-			continue
-		}
-		total++
-		if union != nil {
-			union[d] = true
-		}
-		c := &b.cells[d]
-		if c.score < floor {
-			continue
-		}
-		top = append(top, candidate{d, c.score, c.cover, c.name, c.fields})
-		if len(top) == 4*maxHits { // the best stay, the rest makes room
-			slices.SortFunc(top, x.byScore)
-			top = top[:maxHits]
-			floor = top[maxHits-1].score
-		}
-	}
-	slices.SortFunc(top, x.byScore)
-	return top[:min(len(top), maxHits)], total
 }
 
 // confident says whether the best documents fit: the name is exact; or one of
