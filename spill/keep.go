@@ -24,6 +24,11 @@ func (s *Shelf) load(ctx context.Context) error {
 		return fmt.Errorf("load results: %w", err)
 	}
 	now := s.o.Now()
+	if s.local != nil {
+		if err := s.local.dropUnfinished(now.Add(-s.o.TTL)); err != nil {
+			s.o.Log.Warn("unfinished spilled objects cannot be removed", "error", err)
+		}
+	}
 	sizes := make(map[string]int64, len(list))
 	for _, o := range list {
 		sizes[o.Name] = o.Size
@@ -96,8 +101,7 @@ func (s *Shelf) takeUp(e *entry) {
 	defer s.mu.Unlock()
 	if s.entries[e.Artifact.ID] == nil {
 		s.entries[e.Artifact.ID], s.handles[e.Artifact.Handle] = e, e
-		s.bytes += e.bytes
-		s.files += len(e.objects)
+		s.charge(e.Owner.Principal, e.bytes, len(e.objects))
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 )
 
 // Local is a Store in one folder, readable by its owner only. Its names are opened within the folder and
@@ -98,6 +99,26 @@ func (l *Local) List(ctx context.Context) ([]Info, error) {
 		list = append(list, Info{Name: e.Name(), Size: info.Size(), ModTime: info.ModTime()})
 	}
 	return list, nil
+}
+
+// dropUnfinished removes what writers that are gone left: unfinished files not written to since a time.
+func (l *Local) dropUnfinished(since time.Time) error {
+	entries, err := fs.ReadDir(l.root.FS(), ".")
+	if err != nil {
+		return fmt.Errorf("list store: %w", err)
+	}
+	for _, e := range entries {
+		if !e.Type().IsRegular() || !strings.HasSuffix(e.Name(), unfinished) || CheckName(e.Name()) != nil {
+			continue
+		}
+		if info, err := e.Info(); err != nil || info.ModTime().After(since) {
+			continue
+		}
+		if err := l.root.Remove(e.Name()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("remove %s: %w", e.Name(), err)
+		}
+	}
+	return nil
 }
 
 func check(ctx context.Context, name string) error {

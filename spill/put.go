@@ -64,6 +64,9 @@ func sumOf(owner Owner, from Source, raw []byte) (sum contentSum) {
 
 // again returns what is kept already under a sum, nil if nothing is.
 func (s *Shelf) again(sum contentSum) *Artifact {
+	if s.o.Keep { // others remove by the age of the files
+		return nil
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	e := s.sums[sum]
@@ -82,8 +85,8 @@ func (s *Shelf) keep(ctx context.Context, owner Owner, from Source, r result, da
 	if a := s.again(sum); a != nil {
 		return a, nil
 	}
-	if size := int64(len(r.raw)); size > s.o.QuotaBytes {
-		return nil, fmt.Errorf("%w: a result of %d bytes exceeds the quota of %d", ErrNoSpace, size, s.o.QuotaBytes)
+	if size := int64(len(r.raw)); size > min(s.o.QuotaBytes, s.o.PrincipalBytes) {
+		return nil, fmt.Errorf("%w: a result of %d bytes exceeds the quota of %d", ErrNoSpace, size, min(s.o.QuotaBytes, s.o.PrincipalBytes))
 	}
 	d := &draft{ctx: ctx, shelf: s, r: r, entry: &entry{sum: sum, manifest: manifest{
 		Artifact: Artifact{ID: randomID(), From: from, Created: s.o.Now()},
@@ -109,7 +112,7 @@ type draft struct {
 
 // write writes all objects of a result.
 func (d *draft) write(data payload) error {
-	if err := d.shelf.reserve(int64(len(d.r.raw)), 0); err != nil {
+	if err := d.shelf.reserve(d.entry.Owner.Principal, int64(len(d.r.raw)), 0); err != nil {
 		return err
 	}
 	d.reserved = int64(len(d.r.raw))
@@ -266,12 +269,12 @@ func (d *draft) content(name string, p payload) (c content, compact bool, err er
 
 // object writes one object.
 func (d *draft) object(name string, index *lineIndex, fill func(*bufio.Writer) error) (int64, error) {
-	if err := d.shelf.reserve(0, 1); err != nil {
+	if err := d.shelf.reserve(d.entry.Owner.Principal, 0, 1); err != nil {
 		return 0, err
 	}
 	w, err := d.shelf.store.Create(d.ctx, name)
 	if err != nil {
-		d.shelf.giveBack(0, 1)
+		d.shelf.giveBack(d.entry.Owner.Principal, 0, 1)
 		return 0, err
 	}
 	d.entry.objects = append(d.entry.objects, name)
@@ -294,7 +297,7 @@ func (d *draft) afford(bytes int64) error {
 	}
 	if short := d.spent + bytes - d.reserved; short > 0 {
 		more := max(short, min(growth, d.reserved))
-		if err := d.shelf.reserve(more, 0); err != nil {
+		if err := d.shelf.reserve(d.entry.Owner.Principal, more, 0); err != nil {
 			return err
 		}
 		d.reserved += more
@@ -306,14 +309,14 @@ func (d *draft) afford(bytes int64) error {
 // drop leaves nothing behind.
 func (d *draft) drop() {
 	d.shelf.bury(d.entry)
-	d.shelf.giveBack(d.reserved, len(d.entry.objects))
+	d.shelf.giveBack(d.entry.Owner.Principal, d.reserved, len(d.entry.objects))
 }
 
 // commit puts a written result on the shelf.
 func (s *Shelf) commit(d *draft) (*Artifact, error) {
 	e := d.entry
 	e.bytes = d.spent
-	s.giveBack(d.reserved-d.spent, 0)
+	s.giveBack(e.Owner.Principal, d.reserved-d.spent, 0)
 	if e.Artifact.Handle == "" {
 		e.Artifact.Handle = s.nextHandle(e)
 	}

@@ -6,49 +6,69 @@ import (
 	"time"
 )
 
-// reserve puts bytes and files on the account, removing the results that were not used for the longest
-// time to make room. One in use is never removed.
-func (s *Shelf) reserve(bytes int64, files int) error {
+// usage is what somebody's results take.
+type usage struct {
+	bytes int64
+	files int
+}
+
+func (u usage) within(bytes int64, files int) bool { return u.bytes <= bytes && u.files <= files }
+
+// charge changes the accounts of a principal and of all. The lock is held.
+func (s *Shelf) charge(principal string, bytes int64, files int) {
+	s.all.bytes += bytes
+	s.all.files += files
+	u := s.own[principal]
+	u.bytes += bytes
+	u.files += files
+	if s.own[principal] = u; u == (usage{}) {
+		delete(s.own, principal)
+	}
+}
+
+// reserve puts bytes and files on the account of a principal, removing the results that were not used for the longest
+// time to make room: the principal's own where it has too much, else anybody's. One in use is never removed.
+func (s *Shelf) reserve(principal string, bytes int64, files int) error {
 	s.mu.Lock()
 	var victims []*entry
-	fits := func() bool {
-		return s.bytes+bytes <= s.o.QuotaBytes && s.files+files <= s.o.QuotaFiles
-	}
-	for !s.o.Keep && !fits() {
-		oldest := s.oldest()
+	s.charge(principal, bytes, files)
+	fits := s.o.Keep
+	for !fits {
+		own := s.own[principal].within(s.o.PrincipalBytes, s.o.PrincipalFiles)
+		if fits = own && s.all.within(s.o.QuotaBytes, s.o.QuotaFiles); fits {
+			break
+		}
+		oldest := s.oldest(func(e *entry) bool { return own || e.Owner.Principal == principal })
 		if oldest == nil {
 			break
 		}
 		s.drop(oldest)
 		victims = append(victims, oldest)
 	}
-	ok := s.o.Keep || fits()
-	if ok {
-		s.bytes += bytes
-		s.files += files
+	if !fits {
+		s.charge(principal, -bytes, -files)
 	}
 	s.mu.Unlock()
 	for _, v := range victims {
 		s.bury(v)
 	}
-	if !ok {
-		return fmt.Errorf("%w: the quota of %d bytes and %d files is in use", ErrNoSpace, s.o.QuotaBytes, s.o.QuotaFiles)
+	if !fits {
+		return fmt.Errorf("%w: the quota of %d bytes and %d files is in use", ErrNoSpace, min(s.o.QuotaBytes, s.o.PrincipalBytes), min(s.o.QuotaFiles, s.o.PrincipalFiles))
 	}
 	return nil
 }
 
-func (s *Shelf) giveBack(bytes int64, files int) {
+func (s *Shelf) giveBack(principal string, bytes int64, files int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.bytes -= bytes
-	s.files -= files
+	s.charge(principal, -bytes, -files)
 }
 
-// oldest returns the entry to go first, nil if all are in use. The lock is held.
-func (s *Shelf) oldest() *entry {
+// oldest returns the entry to go first of those that may, nil if all are in use. The lock is held.
+func (s *Shelf) oldest(may func(*entry) bool) *entry {
 	var found *entry
 	for _, e := range s.entries {
-		if e.pins == 0 && (found == nil || e.used.Before(found.used)) {
+		if e.pins == 0 && may(e) && (found == nil || e.used.Before(found.used)) {
 			found = e
 		}
 	}
@@ -63,8 +83,7 @@ func (s *Shelf) drop(e *entry) {
 	if s.sums[e.sum] == e {
 		delete(s.sums, e.sum)
 	}
-	s.bytes -= e.bytes
-	s.files -= len(e.objects)
+	s.charge(e.Owner.Principal, -e.bytes, -len(e.objects))
 	s.gone.add(e)
 }
 

@@ -32,8 +32,8 @@ type Shelf struct {
 	sums    map[contentSum]*entry
 	gone    graves
 	counter int
-	bytes   int64 // of all entries, and reserved
-	files   int
+	all     usage            // of all entries, and reserved
+	own     map[string]usage // the same by principal
 }
 
 // entry is a kept result. Its manifest does not change; the rest is guarded by the shelf's lock.
@@ -85,7 +85,7 @@ func Open(o Options) (*Shelf, error) {
 		return nil, err
 	}
 	s := &Shelf{
-		o: o, store: o.Store, entries: map[string]*entry{}, handles: map[string]*entry{}, sums: map[contentSum]*entry{},
+		o: o, store: o.Store, entries: map[string]*entry{}, handles: map[string]*entry{}, sums: map[contentSum]*entry{}, own: map[string]usage{},
 		letters: randomLetters(2), narrow: make(chan struct{}, 2),
 	}
 	if s.store == nil {
@@ -171,7 +171,7 @@ func (s *Shelf) Stats() Stats {
 	s.removeExpired()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return Stats{Files: s.files, Bytes: s.bytes, QuotaBytes: s.o.QuotaBytes}
+	return Stats{Files: s.all.files, Bytes: s.all.bytes, QuotaBytes: s.o.QuotaBytes}
 }
 
 // begin counts an operation, so that Close waits for it.

@@ -5,6 +5,7 @@ package spill
 import (
 	"bufio"
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -32,6 +33,10 @@ func TestMain(m *testing.M) {
 }
 
 func child(dir string) {
+	if keep, ok := strings.CutPrefix(dir, "keep:"); ok {
+		writeOn(keep)
+		return
+	}
 	s, err := Open(Options{Dir: dir})
 	if err != nil {
 		fmt.Println(err)
@@ -44,6 +49,98 @@ func child(dir string) {
 	}
 	fmt.Println(a.Path)
 	_, _ = io.Copy(io.Discard, os.Stdin)
+}
+
+// writeOn keeps results, naming each, until it is killed.
+func writeOn(dir string) {
+	s, err := Open(Options{Dir: dir, Keep: true})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for i := 0; ; i++ {
+		raw := `{"content":[{"type":"text","text":"` + strings.Repeat("words ", 50_000) + `"},{"type":"image","mimeType":"image/png","data":"` +
+			base64.StdEncoding.EncodeToString(make([]byte, 100_000+i)) + `"}],"n":` + fmt.Sprint(i) + `}`
+		a, err := s.Put(context.Background(), ann, Source{}, []byte(raw))
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(a.Handle, a.Path+".txt")
+	}
+}
+
+// A process killed while it writes leaves whole results and nothing else that is served; what it left half is swept.
+func TestKilledWhileWriting(t *testing.T) {
+	dir := t.TempDir()
+	for n := 1; n <= 5; n++ {
+		cmd, _ := startChild(t, "keep:"+dir)
+		for range n * 50_000 { // some time, of which nobody knows where it ends
+			_ = sumOf(ann, Source{}, []byte("x"))
+		}
+		if err := cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		_ = cmd.Wait()
+	}
+	s := newShelf(t, Options{Dir: dir, Keep: true})
+	if len(s.entries) < 5 {
+		t.Fatalf("%d results, want 5 at least", len(s.entries))
+	}
+	for _, e := range s.entries {
+		a, _, err := s.Find(t.Context(), ann, e.Artifact.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		raw := rawOf(t, s, a)
+		if r, ok := dissect([]byte(raw)); !ok || len(r.blocks) != 2 || !strings.HasSuffix(raw, "}") {
+			t.Errorf("%s is not whole: %d bytes", a.Handle, len(raw))
+		}
+		if v, err := s.Value(t.Context(), a, 2, ""); err != nil || len(v) < 130_000 {
+			t.Errorf("%s#2: %d bytes, %v", a.Handle, len(v), err)
+		}
+	}
+	later := newShelf(t, Options{Dir: dir, Keep: true, Now: func() time.Time { return time.Now().Add(3 * time.Hour) }})
+	files, err := os.ReadDir(dir)
+	if err != nil || len(files) > 0 || len(later.entries) > 0 {
+		t.Errorf("%d files are left of what is old, %v", len(files), err)
+	}
+}
+
+func TestPrincipalQuota(t *testing.T) {
+	now := time.Now()
+	s := newShelf(t, Options{QuotaBytes: 100_000, PrincipalBytes: 10_000, PrincipalFiles: 3, Now: func() time.Time { now = now.Add(time.Second); return now }})
+	bob := Owner{"bob", "s2"}
+	hers := put(t, s, text("of ann"))
+	var his []*Artifact
+	for i := range 5 {
+		a, err := s.Put(t.Context(), bob, Source{}, []byte(text(fmt.Sprint("of bob ", i))))
+		if err != nil {
+			t.Fatal(err)
+		}
+		his = append(his, a)
+	}
+	if !exists(hers.Path) || exists(his[1].Path) || !exists(his[2].Path) {
+		t.Error("one principal's results made room for another's")
+	}
+	if _, err := s.Put(t.Context(), bob, Source{}, []byte(text(strings.Repeat("x", 20_000)))); !errors.Is(err, ErrNoSpace) {
+		t.Errorf("above the principal's quota: %v", err)
+	}
+	if !exists(hers.Path) {
+		t.Error("another's result is gone")
+	}
+}
+
+func TestSameContentOnce(t *testing.T) {
+	s := newShelf(t, Options{})
+	a, b := put(t, s, text("same")), put(t, s, text("same"))
+	other, err := s.Put(t.Context(), Owner{"bob", "s"}, Source{Server: "db", Tool: "query"}, []byte(text("same")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a.ID != b.ID || other.ID == a.ID || s.Stats().Files != 2 {
+		t.Errorf("%s, %s and of another %s in %d files", a.ID, b.ID, other.ID, s.Stats().Files)
+	}
 }
 
 // startChild starts such a process and returns the path of its result.

@@ -52,19 +52,21 @@ type Source struct{ Server, Tool, ID string }
 
 // Options of a Shelf. The zero value works.
 type Options struct {
-	Dir          string           // folder under which the process makes its own; default os.TempDir()/proxy-dispatch-UID
-	Store        Store            // where objects go instead of a local folder; default nil
-	Keep         bool             // Dir itself, or Store, holds results, which outlive the process and are removed by age only
-	TTL          time.Duration    // life of a result after its last use; default 2h
-	QuotaBytes   int64            // bytes of all results; default 2 GiB
-	QuotaFiles   int              // files of all results; default 10000
-	JQTime       time.Duration    // how long a jq program may run; default 10s
-	GrepTime     time.Duration    // how long a search may run; default 30s
-	ReadCeiling  int              // bytes the largest answer may have; default 1 MiB
-	Tokens       *tokens.Counter  // default o200k_base
-	Log          *slog.Logger     // default: discarded
-	AllowedRoots []string         // folders whose files Find opens by absolute path; default none
-	Now          func() time.Time // default time.Now
+	Dir            string           // folder under which the process makes its own; default os.TempDir()/proxy-dispatch-UID
+	Store          Store            // where objects go instead of a local folder; default nil
+	Keep           bool             // Dir itself, or Store, holds results, which outlive the process and are removed by age only
+	TTL            time.Duration    // life of a result after its last use; default 2h
+	QuotaBytes     int64            // bytes of all results; default 2 GiB
+	QuotaFiles     int              // files of all results; default 10000
+	PrincipalBytes int64            // bytes of the results of one principal; default QuotaBytes
+	PrincipalFiles int              // files of them; default QuotaFiles
+	JQTime         time.Duration    // how long a jq program may run; default 10s
+	GrepTime       time.Duration    // how long a search may run; default 30s
+	ReadCeiling    int              // bytes the largest answer may have; default 1 MiB
+	Tokens         *tokens.Counter  // default o200k_base
+	Log            *slog.Logger     // default: discarded
+	AllowedRoots   []string         // folders whose files Find opens by absolute path; default none
+	Now            func() time.Time // default time.Now
 }
 
 // Artifact describes one kept result. It is a copy: it does not change when the result is used or removed.
@@ -149,6 +151,12 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.ReadCeiling <= 0 {
 		o.ReadCeiling = 1 << 20
+	}
+	if o.PrincipalBytes <= 0 {
+		o.PrincipalBytes = o.QuotaBytes
+	}
+	if o.PrincipalFiles <= 0 {
+		o.PrincipalFiles = o.QuotaFiles
 	}
 	if o.GrepTime <= 0 {
 		o.GrepTime = 30 * time.Second

@@ -94,7 +94,7 @@ func (s *Shelf) contentOf(ctx context.Context, e *entry, p Part) (content, error
 		return content{}, fmt.Errorf("no part %s: %w", p, ErrNotFound)
 	}
 	d := &draft{ctx: ctx, shelf: s, entry: &entry{}}
-	d.entry.Artifact.ID = e.Artifact.ID
+	d.entry.Artifact.ID, d.entry.Owner = e.Artifact.ID, e.Owner
 	var c content
 	var err error
 	if p == Raw {
