@@ -13,24 +13,25 @@ type candidate struct {
 	fields       uint16
 }
 
-// best lists the best documents that keep allows, and how many there are; it adds these to union. Scores and places
+// best lists the best documents that may be seen, and how many there are; it adds these to the union. Scores and places
 // are compared as one number: of some ten thousand documents only the first thousand are put in order.
-func (b *board) best(x *Index, keep func(string) bool, union map[int32]bool) ([]candidate, int) {
+func (b *board) best(e *errand) ([]candidate, int) {
+	x := e.x
 	keys := b.keys[:0]
 	for _, d := range b.touched {
-		if keep != nil && !keep(x.docs[d].id) {
+		if e.keep != nil && !e.keep(x.docs[d].id) {
 			continue
 		}
-		if union != nil {
-			union[d] = true
+		if e.union != nil {
+			e.union[d] = true
 		}
 		keys = append(keys, rankKey(b.cells[d].score, x.docs[d].place))
 	}
 	b.keys = keys
 	total := len(keys)
-	if total > maxHits {
-		smallest(keys, maxHits)
-		keys = keys[:maxHits]
+	if total > e.most {
+		smallest(keys, e.most)
+		keys = keys[:e.most]
 	}
 	slices.Sort(keys)
 	top := make([]candidate, len(keys))

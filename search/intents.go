@@ -159,7 +159,7 @@ func (x *Index) takeTurns(all []ranked) []candidate {
 
 // cover lets the best of each clause follow the first hits for the whole query, so that no clause goes unheard. A cut
 // may be wrong: what fits the whole comes first.
-func (x *Index) cover(whole ranked, clauses []ranked) ranked {
+func cover(whole ranked, clauses []ranked) ranked {
 	lead := min(led, len(whole.top))
 	out := slices.Clone(whole.top[:lead])
 	in := map[int32]bool{}

@@ -135,7 +135,7 @@ func TestSegment(t *testing.T) {
 		"龘靐齉文件":  "龘靐 靐齉 文件",
 		"ファイル削除": "ファイル 削除",
 	} {
-		l := &lookup{x: x, stems: newStemmer()}
+		l := &lookup{errand: &errand{x: x}, stems: newStemmer()}
 		tokens, err := l.segment(text)
 		if err != nil {
 			t.Fatal(err)

@@ -1,7 +1,6 @@
 package search
 
 import (
-	"context"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -23,14 +22,12 @@ type alt struct {
 	like   likeness
 }
 
-// lookup is one running search.
+// lookup is one text of a query as its words are looked up.
 type lookup struct {
-	x       *Index
-	ctx     context.Context
-	stems   *stemmer
-	vague   bool                // the query holds stop words only
-	holders map[string][]holder // of terms looked up together
-	words   int                 // of the query that are no stop words
+	*errand
+	stems *stemmer
+	vague bool // the query holds stop words only
+	n     int  // words of the query that are no stop words
 }
 
 // likeness is how near an alternative is to the word it stands for.
@@ -69,7 +66,7 @@ func (l *lookup) slots(text string) ([]slot, error) {
 	l.choose(tokens)
 	for i := range tokens {
 		if !tokens[i].stop {
-			l.words++
+			l.n++
 		}
 	}
 	pairs, joined := l.pairs(tokens)

@@ -53,6 +53,32 @@ func (b *board) touch(d int32) *cell {
 	return c
 }
 
+// listed is one posting: a document and its packed evidence.
+type listed struct {
+	doc  int32
+	freq uint32
+}
+
+// evidence calls visit for each document that holds term. What a sentence and its clauses both ask for is read once.
+func (l *lookup) evidence(term string, visit func(d int32, e evidence)) error {
+	if l.lists == nil {
+		return l.postings(termField, term, true, func(d int32, freq uint64) { visit(d, unpack(freq)) })
+	}
+	list, ok := l.lists[term]
+	if !ok {
+		list = make([]listed, 0, l.x.count(term))
+		err := l.postings(termField, term, true, func(d int32, freq uint64) { list = append(list, listed{d, uint32(freq)}) })
+		if err != nil {
+			return err
+		}
+		l.lists[term] = list
+	}
+	for _, p := range list {
+		visit(p.doc, unpack(uint64(p.freq)))
+	}
+	return nil
+}
+
 // postings calls visit for each document that holds term.
 func (l *lookup) postings(field, term string, freq bool, visit func(d int32, freq uint64)) error {
 	r, err := l.x.reader.TermFieldReader(l.ctx, []byte(term), field, freq, false, false)
@@ -148,7 +174,7 @@ func (l *lookup) alternative(b *board, a alt) (int, error) {
 	if len(a.more) > 0 {
 		return l.all(b, a, visit)
 	}
-	return n, l.postings(termField, a.term, true, func(d int32, freq uint64) { visit(d, unpack(freq)) })
+	return n, l.evidence(a.term, visit)
 }
 
 // commonplace is how many documents make a synonym say nothing.
@@ -203,8 +229,7 @@ func (l *lookup) intersect(b *board, terms []string) ([]holder, error) {
 	}()
 	var found []holder
 	for i, t := range terms {
-		err := l.postings(termField, t, true, func(d int32, freq uint64) {
-			e := unpack(freq)
+		err := l.evidence(t, func(d int32, e evidence) {
 			if i == 0 {
 				first = append(first, d)
 			} else {

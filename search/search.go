@@ -75,9 +75,9 @@ func (x *Index) Search(ctx context.Context, q Query) (Result, error) {
 		return Result{}, ErrClosed
 	}
 	text := clip(q.Text, maxQuery)
+	e := &errand{x: x, ctx: ctx, keep: q.Keep, holders: map[string][]holder{}, most: maxHits}
 	parts := []string{text}
-	name := x.tune.noIntents || x.isName(text)
-	if !name {
+	if e.whole = x.tune.noIntents || x.isName(text); !e.whole {
 		parts = intents(text)
 	}
 	asks := make([]asked, len(parts))
@@ -86,25 +86,25 @@ func (x *Index) Search(ctx context.Context, q Query) (Result, error) {
 			asks[i] = x.meaning.ask(ctx, p)
 		}
 	}
-	all := make([]ranked, len(parts))
-	var union map[int32]bool // documents that any of several intents found
 	if len(parts) > 1 {
-		union = map[int32]bool{}
+		e.union = map[int32]bool{}
 	}
+	all := make([]ranked, len(parts))
 	for i, p := range parts {
-		r, err := x.rank(ctx, p, q.Keep, asks[i], union)
-		if err == nil && len(parts) == 1 && !name {
-			r, err = x.covered(ctx, r, p, q.Keep)
-		}
-		if err != nil {
+		var err error
+		if all[i], err = e.rank(p, asks[i]); err != nil {
 			return Result{}, err
 		}
-		all[i] = r
 	}
 	top, total := all[0].top, all[0].total
 	if len(all) > 1 {
-		top, total = x.takeTurns(all), len(union)
+		top, total = x.takeTurns(all), len(e.union)
 	}
+	return x.result(all, top, total, q), ctx.Err()
+}
+
+// result tells what the intents of q found.
+func (x *Index) result(all []ranked, top []candidate, total int, q Query) Result {
 	res := Result{Total: total, Hits: make([]Hit, len(top))}
 	for i, c := range top {
 		res.Hits[i] = Hit{ID: x.docs[c.doc].id, Score: float64(c.score), Fields: fieldNames(c.fields)}
@@ -114,85 +114,17 @@ func (x *Index) Search(ctx context.Context, q Query) (Result, error) {
 		res.Note = cmp.Or(res.Note, r.note)
 	}
 	if !res.Confident {
-		res.Near = x.near(text, q.Keep)
+		res.Near = x.near(clip(q.Text, maxQuery), q.Keep)
 	}
-	return res, ctx.Err()
-}
-
-// covered lets each clause of a sentence be heard.
-func (x *Index) covered(ctx context.Context, whole ranked, text string, keep func(string) bool) (ranked, error) {
-	parts := clauses(text)
-	if len(parts) < 2 {
-		return whole, nil
-	}
-	heard := make([]ranked, len(parts))
-	for i, p := range parts {
-		var err error
-		if heard[i], err = x.words(ctx, p, keep, nil); err != nil {
-			return whole, err
-		}
-	}
-	return x.cover(whole, heard), nil
+	return res
 }
 
 // isName is true of a text that is some document's name, whatever it reads like.
 func (x *Index) isName(text string) bool {
 	r, err := x.reader.TermFieldReader(context.Background(), []byte(normal(text)), exactField, false, false, false)
 	if err != nil {
-		return false // rank meets the same error and tells it
+		return false // the ranking meets the same error and tells it
 	}
 	defer r.Close()
 	return r.Count() > 0
-}
-
-// rank ranks the documents for one intent, and adds those that hold one of its words to union.
-func (x *Index) rank(ctx context.Context, text string, keep func(string) bool, meant asked, union map[int32]bool) (ranked, error) {
-	r, err := x.words(ctx, text, keep, union)
-	if err == nil && x.meaning != nil {
-		x.mean(&r, meant, keep)
-	}
-	return r, err
-}
-
-// words ranks by words alone.
-func (x *Index) words(ctx context.Context, text string, keep func(string) bool, union map[int32]bool) (ranked, error) {
-	l := &lookup{x: x, ctx: ctx, stems: newStemmerOf(&x.tune), holders: map[string][]holder{}}
-	slots, err := l.slots(text)
-	if err != nil {
-		return ranked{}, err
-	}
-	b := x.board()
-	defer x.boards.Put(b)
-	defer b.clear()
-	for i := range slots {
-		if err := l.score(b, &slots[i]); err != nil {
-			return ranked{}, err
-		}
-	}
-	if err := l.exact(b, text); err != nil {
-		return ranked{}, err
-	}
-	x.favour(b, slots)
-	var r ranked
-	r.top, r.total = b.best(x, keep, union)
-	r.confident = x.confident(r.top, slots, l.vague)
-	return r, nil
-}
-
-// mean lets the documents nearest in meaning join, or says in r why not.
-func (x *Index) mean(r *ranked, meant asked, keep func(string) bool) {
-	v, note := x.meaning.wait(meant)
-	if v == nil {
-		r.note = note
-		return
-	}
-	var seen func(int32) bool
-	if keep != nil {
-		seen = func(d int32) bool { return keep(x.docs[d].id) }
-	}
-	near, sure := x.meaning.nearest(v, seen)
-	r.confident = r.confident || sure
-	before := len(r.top)
-	r.top = x.fuse(r.top, near)
-	r.total += len(r.top) - before
 }

@@ -88,7 +88,7 @@ func (l *lookup) weigh(synonyms []alt, known bool) []alt {
 	if known {
 		w = t.known
 	}
-	less := 1 + t.perWord*float32(max(0, l.words-4))
+	less := 1 + t.perWord*float32(max(0, l.n-4))
 	out := make([]alt, len(synonyms))
 	for i, a := range synonyms {
 		a.weight = w[0] / less
@@ -140,11 +140,11 @@ func (l *lookup) spoken(th *thesaurus, s *speech, tokens []token) []slot {
 		case t.taken:
 			i++
 		case n > 0:
-			out = append(out, l.say(th, tokens, s.at[i:i+n], concepts))
+			out = append(out, l.say(th, tokens, s.at[i:i+n], concepts)...)
 			i += n
 		case compound != nil:
 			for _, c := range compound {
-				out = append(out, l.say(th, tokens, s.at[i:i+1], []uint16{c}))
+				out = append(out, l.say(th, tokens, s.at[i:i+1], []uint16{c})...)
 			}
 			i++
 		default:
@@ -154,18 +154,23 @@ func (l *lookup) spoken(th *thesaurus, s *speech, tokens []token) []slot {
 	return out
 }
 
-// say makes the slot of a phrase in another language. The phrase itself counts too, for catalogs in that language.
-func (l *lookup) say(th *thesaurus, tokens []token, at []int, concepts []uint16) slot {
+// say makes the slot of a phrase in another language, if the catalog has words for it; else it may yet be a word of
+// ours. The phrase itself counts too, for catalogs in that language.
+func (l *lookup) say(th *thesaurus, tokens []token, at []int, concepts []uint16) []slot {
+	stands := l.stand(th, concepts, "", l.x.tune.translation)
+	if len(stands) == 0 {
+		return nil
+	}
 	first := &tokens[at[0]]
 	own := alt{term: first.stem, weight: 1}
 	for _, j := range at[1:] {
 		own.more = append(own.more, tokens[j].stem)
 	}
-	s := slot{word: first.word, weight: first.weight, alts: append([]alt{own}, l.stand(th, concepts, "", l.x.tune.translation)...)}
+	s := slot{word: first.word, weight: first.weight, alts: append([]alt{own}, stands...)}
 	for _, j := range at {
 		tokens[j].taken = true
 	}
-	return s
+	return []slot{s}
 }
 
 // speech is a language as a query speaks it.
