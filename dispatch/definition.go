@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/proxy-dispatch/proxy-dispatch/catalog"
 )
@@ -23,7 +25,7 @@ type property struct {
 func properties(stringArguments bool) []property {
 	args := property{name: "arguments", typ: "object"}
 	if stringArguments {
-		args = property{name: "arguments", typ: "string", description: "JSON object"}
+		args = property{name: "arguments", typ: "string", description: "JSON"}
 	}
 	return []property{
 		{name: "action", typ: "string", enum: Actions},
@@ -32,18 +34,22 @@ func properties(stringArguments bool) []property {
 		{name: "offset", typ: "integer"},
 		{name: "type", typ: "string", enum: []string{"tool", "resource", "prompt"}},
 		{name: "connection", typ: "string"},
-		{name: "format", typ: "string", enum: formats},
+		{name: "format", typ: "string"},
 		{name: "refresh", typ: "boolean"},
-		{name: "tool", typ: "string", description: "connection/name"},
+		{name: "tool", typ: "string"},
 		args,
 		{name: "argumentsFile", typ: "string"},
-		{name: "calls", typ: "array", items: "object", description: "batch: [{id,tool,arguments}]"},
+		{name: "calls", typ: "array", items: "object", description: "[{id,tool,arguments}]"},
+		{name: "forEach", typ: "object"},
+		{name: "concurrency", typ: "integer"},
+		{name: "max", typ: "integer"},
+		{name: "pages", typ: "object"},
 		{name: "resultToFile", typ: "boolean"},
 		{name: "resultSizeThreshold", typ: "integer"},
 		{name: "timeoutMs", typ: "integer"},
 		{name: "meta", typ: "object"},
 		{name: "dryRun", typ: "boolean"},
-		{name: "resultFile", typ: "string", description: "handle"},
+		{name: "resultFile", typ: "string"},
 		{name: "op", typ: "string", enum: Ops},
 		{name: "path", typ: "string", description: "gjson"},
 		{name: "jq", typ: "string"},
@@ -63,10 +69,11 @@ const describeTool = `Finds and calls every tool of the servers behind it. Searc
 {"action":"call","tool":"CONNECTION/NAME","arguments":{…}}
 A large result is kept aside: you get its shape and a handle. Compute on it with jq, read parts, or pass it on:
 {"action":"readresult","resultFile":"r1ab","jq":"map(.id)"}
-{"action":"call","tool":"…","arguments":{"rows":{"$from":"r1ab","path":"items"}}}
+{"action":"call","tool":"…","arguments":{"rows":{"$from":"r1ab"}}}
 More: action help.`
 
-// define writes the one tool's tools/list entry. It depends on the configured connections only, so it
+// define writes the one tool's tools/list entry. It carries no hints: what is said of a tool without any
+// (it may write, destroy and reach the world) is what is true of all tools together. It depends on the configured connections only, so it
 // is the same from start to stop.
 func define(s *catalog.Snapshot, stringArguments bool) json.RawMessage {
 	var b strings.Builder
@@ -92,14 +99,15 @@ func define(s *catalog.Snapshot, stringArguments bool) json.RawMessage {
 		Name        string          `json:"name"`
 		Description string          `json:"description"`
 		InputSchema json.RawMessage `json:"inputSchema"`
-		Annotations json.RawMessage `json:"annotations"`
 		Meta        json.RawMessage `json:"_meta"`
-	}{ToolName, describeTool + connectionNames(s), json.RawMessage(b.String()), json.RawMessage(`{"openWorldHint":true}`),
+	}{ToolName, describeTool + connectionNames(s), json.RawMessage(b.String()),
 		json.RawMessage(fmt.Sprintf(`{"anthropic/maxResultSizeChars":%d}`, defaultBudget*2))})
 }
 
-// connectionNames lists the connections in configuration order, within 20 tokens. The bound is in
-// bytes: the definition is asked for before a tokenizer's tables are worth loading.
+// nameBudget is the most tokens of the connection names; with the words around them they cost at most 20.
+const nameBudget = 12
+
+// connectionNames lists the connections in configuration order, within nameBudget.
 func connectionNames(s *catalog.Snapshot) string {
 	names := make([]string, len(s.Servers))
 	for i, srv := range s.Servers {
@@ -108,17 +116,50 @@ func connectionNames(s *catalog.Snapshot) string {
 	if len(names) == 0 {
 		return ""
 	}
-	return "\nConnections: " + joinWithin(names, 40)
+	return "\nConnections: " + joinWithin(names, nameBudget)
 }
 
-// joinWithin joins the items that fit into max bytes and counts the rest: `a, b, +3 more`.
+// joinWithin joins the items that cost at most max tokens and counts the rest: `a, b, +3 more`.
 func joinWithin(items []string, max int) string {
 	for i, used := 0, 0; i < len(items); i++ {
-		if used += len(items[i]) + 2; used > max {
+		if used += mostTokens(items[i]) + 1; used > max {
 			return strings.Join(append(items[:i:i], fmt.Sprintf("+%d more", len(items)-i)), ", ")
 		}
 	}
 	return strings.Join(items, ", ")
+}
+
+// mostTokens bounds what a short text costs without a tokenizer's tables, which are not worth loading
+// before the first question: a token for each four letters of a word, three digits, two other signs, and
+// two for a character of another script.
+func mostTokens(s string) int {
+	letters := func(r rune) bool { return r < utf8.RuneSelf && unicode.IsLetter(r) }
+	digits := func(r rune) bool { return r < utf8.RuneSelf && unicode.IsDigit(r) }
+	n, run, last := 0, 0, 0
+	for _, r := range s {
+		class, size := 3, 2
+		switch {
+		case letters(r):
+			class, size = 1, 4
+		case digits(r):
+			class, size = 2, 3
+		case r == ' ':
+			class = 0
+		case r >= utf8.RuneSelf:
+			n += 2
+			last = 4
+			continue
+		}
+		if class != last {
+			run = 0
+		}
+		if run%size == 0 && class != 0 {
+			n++
+		}
+		run++
+		last = class
+	}
+	return n
 }
 
 // Definition returns the one tool's tools/list entry, byte-stable for the Dispatcher's life.
@@ -135,7 +176,7 @@ func (d *Dispatcher) Instructions() string {
 		}
 		reach = append(reach, what)
 	}
-	text := "proxy-dispatch reaches the tools of: " + joinWithin(reach, 240) + "."
+	text := "proxy-dispatch reaches the tools of: " + joinWithin(reach, 100) + "."
 	if len(reach) == 0 {
 		text = "proxy-dispatch has no servers configured."
 	}
