@@ -198,7 +198,7 @@ func (l *lookup) languages(th *thesaurus, tokens []token) ([]*speech, error) {
 		if code != "" && !slices.Contains(out, code) {
 			out = append(out, code)
 		}
-		strange := code == "" && !t.dense && len(t.word) >= 3 && !stopWords()[t.word] && !l.x.vocab.has(t.word) && th.words.find(t.stem) == nil
+		strange := code == "" && !t.dense && !t.value && len(t.word) >= 3 && !stopWords()[t.word] && !l.x.vocab.has(t.word) && th.words.find(t.stem) == nil
 		foreign = append(foreign, strange && strings.IndexFunc(t.word, isLetter) >= 0)
 	}
 	if slices.Contains(foreign, true) {
@@ -218,7 +218,7 @@ func (l *lookup) languages(th *thesaurus, tokens []token) ([]*speech, error) {
 		if err != nil {
 			return nil, err
 		}
-		if s == nil || s.score < best || s.score == 0 {
+		if s == nil || s.score < best || s.score == 0 || s.score < heard*float32(len(tokens)) {
 			continue
 		}
 		if s.score > best {
@@ -228,6 +228,10 @@ func (l *lookup) languages(th *thesaurus, tokens []token) ([]*speech, error) {
 	}
 	return append(found, tied...), nil
 }
+
+// heard is the share of a query's words that a language with Latin letters must know, stop words counting half: one
+// word that happens to be known makes no Spanish of an English sentence.
+const heard = .3
 
 func isLetter(r rune) bool { return r >= utf8.RuneSelf || r|0x20 >= 'a' && r|0x20 <= 'z' }
 
