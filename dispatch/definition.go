@@ -105,7 +105,7 @@ func define(s *catalog.Snapshot, stringArguments bool) json.RawMessage {
 }
 
 // nameBudget is the most tokens of the connection names; with the words around them they cost at most 20.
-const nameBudget = 12
+const nameBudget = 10
 
 // connectionNames lists the connections in configuration order, within nameBudget.
 func connectionNames(s *catalog.Snapshot) string {
