@@ -139,7 +139,7 @@ func (s *Shelf) readForeign(ctx context.Context, f *foreignFile, blob Blob) erro
 		}
 		f.content.Index = index
 		f.info.Lines, f.info.LongestLine = index.lines(), int(index.Longest)
-		if f.info.Tokens, f.info.TokensExact, err = s.o.Tokens.Estimate(blob, f.size); err != nil {
+		if err := s.count(&f.info, blob, f.size); err != nil {
 			return err
 		}
 	}

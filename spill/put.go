@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"io"
 	"strconv"
 
 	"github.com/proxy-dispatch/proxy-dispatch/rawjson"
@@ -155,7 +156,13 @@ func (d *draft) data(p payload) error {
 		return nil
 	}
 	a.Lines, a.LongestLine = c.Index.lines(), int(c.Index.Longest)
-	a.Tokens, a.TokensExact, err = d.shelf.o.Tokens.Estimate(bytes.NewReader(p.bytes), int64(len(p.bytes)))
+	return d.shelf.count(a, bytes.NewReader(p.bytes), int64(len(p.bytes)))
+}
+
+// count says what the data costs a model.
+func (s *Shelf) count(a *Artifact, r io.ReaderAt, size int64) (err error) {
+	a.Tokens, a.TokensError, err = s.o.Tokens.Measure(r, size)
+	a.TokensExact = a.TokensError == 0
 	return err
 }
 

@@ -227,17 +227,13 @@ func (s *Shelf) stat(answer Answer, v *view, items []Item, q Query) (Answer, err
 	var out strings.Builder
 	fmt.Fprintf(&out, "%s: %s, %s, %d bytes", name, about.kind, v.MimeType, v.Size)
 	if v.Index != nil {
-		n, exact := a.Tokens, a.TokensExact
+		cost := *a
 		if !whole {
-			if n, exact, err = s.o.Tokens.Estimate(v.r, v.Size); err != nil {
+			if err := s.count(&cost, v.r, v.Size); err != nil {
 				return Answer{}, err
 			}
 		}
-		mark := "~"
-		if exact {
-			mark = ""
-		}
-		fmt.Fprintf(&out, ", %d lines (longest %d bytes), %s%d tokens", answer.TotalLines, answer.LongestLine, mark, n)
+		fmt.Fprintf(&out, ", %d lines (longest %d bytes), %s", answer.TotalLines, answer.LongestLine, cost.cost())
 	}
 	if answer.Rows = about.rows; answer.Rows > 0 {
 		fmt.Fprintf(&out, ", %d rows", answer.Rows)
@@ -256,6 +252,14 @@ func (s *Shelf) stat(answer Answer, v *view, items []Item, q Query) (Answer, err
 	}
 	answer.Text = clipText(out.String(), q.Budget)
 	return answer, nil
+}
+
+// cost says how many tokens the data has, and how sure that is.
+func (a *Artifact) cost() string {
+	if a.TokensExact {
+		return fmt.Sprintf("%d tokens", a.Tokens)
+	}
+	return fmt.Sprintf("~%d tokens (±%.1f %%)", a.Tokens, 100*float64(a.TokensError)/float64(max(a.Tokens, 1)))
 }
 
 // clipText is clip for texts of several lines.

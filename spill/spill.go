@@ -79,6 +79,7 @@ type Artifact struct {
 	LongestLine int      // bytes of its longest line
 	Tokens      int      // tokens of the main file, 0 for binary data
 	TokensExact bool     // counted, not estimated
+	TokensError int      // of an estimate: the true count differs by no more, with a probability of about 95 %
 	Kind        string   // records object list text log blob
 	Shape       string   // inferred schema, at most 400 bytes
 	Sample      string   // first record or line, at most 200 bytes

@@ -4,6 +4,7 @@ package tokens
 import (
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -62,53 +63,76 @@ func (c *Counter) Count(text string) int {
 // is exact; beyond, 64 windows spread over the text are counted and scaled, always the same ones for
 // the same size. The error is r's.
 func (c *Counter) Estimate(r io.ReaderAt, size int64) (n int, exact bool, err error) {
+	n, within, err := c.Measure(r, size)
+	return n, within == 0 && err == nil, err
+}
+
+// Measure is Estimate with its error bar: with a probability of about 95 % the true count differs from n by no more
+// than within, as far as the samples can tell from each other. 0 means an exact count.
+func (c *Counter) Measure(r io.ReaderAt, size int64) (n, within int, err error) {
 	if size <= 0 {
-		return 0, true, nil
+		return 0, 0, nil
 	}
 	v, err := c.load()
 	if err != nil {
 		// The vocabulary is part of the binary; without it a rough figure is better than none.
-		return int(size/4) + 1, false, nil
+		return int(size/4) + 1, int(size/4) + 1, nil
 	}
 	if size <= exactLimit {
 		buf := make([]byte, size)
 		if err := readFull(r, buf, 0); err != nil {
-			return 0, false, fmt.Errorf("read text: %w", err)
+			return 0, 0, fmt.Errorf("read text: %w", err)
 		}
 		text := whole(buf)
-		return c.count(v, text, 0, len(text)), true, nil
+		return c.count(v, text, 0, len(text)), 0, nil
 	}
-	n, err = c.sample(v, r, size)
-	return n, false, err
+	return c.sample(v, r, size)
 }
 
 // sample counts one window at a random place of each of equally long stretches of the text. The first
 // byte of a token decides which window it belongs to.
-func (c *Counter) sample(v *vocabulary, r io.ReaderAt, size int64) (int, error) {
+func (c *Counter) sample(v *vocabulary, r io.ReaderAt, size int64) (n, within int, err error) {
 	random := rand.New(rand.NewPCG(uint64(size), 1))
 	buf := make([]byte, margin+window+margin)
 	stretch := size / windows
 	var found, seen int64
+	var rates []float64 // tokens a byte, by window
 	for i := range int64(windows) {
 		from := i*stretch + random.Int64N(max(stretch-window, 1))
 		start := max(from-margin, 0)
 		end := min(from+window+margin, size)
 		part := buf[:end-start]
 		if err := readFull(r, part, start); err != nil {
-			return 0, fmt.Errorf("read text at %d: %w", start, err)
+			return 0, 0, fmt.Errorf("read text at %d: %w", start, err)
 		}
 		low, high := border(part, int(from-start)), border(part, int(min(from+window, size)-start))
 		first := border(part, 0)
 		text := whole(part[first:])
+		size := high - low
+		low, high = low-first, high-first
 		if len(text) != len(part)-first { // replaced bytes moved the borders: take it all
-			found += int64(c.count(v, text, 0, len(text)))
-			seen += int64(len(part) - first)
-			continue
+			low, high, size = 0, len(text), len(part)-first
 		}
-		found += int64(c.count(v, text, low-first, high-first))
-		seen += int64(high - low)
+		n := c.count(v, text, low, high)
+		found += int64(n)
+		seen += int64(size)
+		rates = append(rates, float64(n)/float64(max(size, 1)))
 	}
-	return int(float64(found) * float64(size) / float64(max(seen, 1))), nil
+	n = int(float64(found) * float64(size) / float64(max(seen, 1)))
+	return n, max(int(spread(rates)*float64(size)), 1), nil
+}
+
+// spread is twice the standard error of the mean.
+func spread(values []float64) float64 {
+	n := float64(len(values))
+	var sum, squares float64
+	for _, v := range values {
+		sum += v
+	}
+	for _, v := range values {
+		squares += (v - sum/n) * (v - sum/n)
+	}
+	return 2 * math.Sqrt(squares/(n*(n-1)))
 }
 
 // count counts the tokens of text that begin at an offset in [low, high).
