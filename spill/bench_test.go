@@ -95,3 +95,27 @@ func BenchmarkPut(b *testing.B) {
 		})
 	}
 }
+
+func BenchmarkReadAnywhere(b *testing.B) {
+	s, a := bigFile(b, 1000)
+	for _, q := range []Query{{Op: "stat"}, {Op: "head"}, {Op: "tail"}, {Op: "slice", FromLine: a.Lines / 3, ToLine: a.Lines/3 + 50}, {Op: "sample"}} {
+		b.Run(q.Op, func(b *testing.B) {
+			for b.Loop() {
+				if _, err := s.Read(b.Context(), a, Data, q); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkTokens(b *testing.B) {
+	data := orders(50_000_000)
+	s := newShelf(b, Options{})
+	s.o.Tokens.Count("load")
+	for b.Loop() {
+		if _, _, err := s.o.Tokens.Measure(bytes.NewReader(data), int64(len(data))); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -22,6 +22,7 @@ const (
 	maxProgram = 4000              // bytes of a jq program
 	maxSteps   = 4 << 30           // of its machine
 	maxOutputs = 1 << 20           // values it gives
+	largeData  = 16 << 20          // bytes of data after which the heap is cleared at once
 	heapSlack  = 256 << 20         // bytes the heap may grow while it runs,
 	heapFactor = 12                // and so many times its data
 	heapEvery  = time.Second / 200 // how often that is looked at
@@ -100,6 +101,9 @@ func (s *Shelf) compute(ctx context.Context, source, data string) ([]byte, error
 	}
 	m := meter(ctx, s.o.JQTime, int64(len(data)))
 	defer m.stop()
+	if len(data) > largeData {
+		defer runtime.GC() // what it took is several times the data: the next one must not come on top of that
+	}
 	input, ranks, err := decode(data)
 	if err != nil {
 		return nil, fmt.Errorf("%w: jq: the data is %w", ErrBadQuery, err)
@@ -152,6 +156,7 @@ func meter(ctx context.Context, limit time.Duration, size int64) *metered {
 	m.Context, m.cancel = context.WithCancelCause(ctx)
 	slack := uint64(heapSlack + heapFactor*size)
 	start := measured("/gc/heap/live:bytes")
+	last := start
 	m.work.Go(func() {
 		tick := time.NewTicker(heapEvery)
 		defer tick.Stop()
@@ -164,7 +169,12 @@ func meter(ctx context.Context, limit time.Duration, size int64) *metered {
 			case <-end.C:
 				m.cancel(fmt.Errorf("%w after %s", errStopped, limit))
 			case <-tick.C:
-				if heap() > start+slack && collected() > start+slack {
+				now := heap()
+				if size > largeData && now > last+uint64(size)*3/2 { // else garbage may be as much as what lives
+					last = collected()
+					now = last
+				}
+				if now > start+slack && collected() > start+slack {
 					m.cancel(fmt.Errorf("%w: it takes more than %d MiB of memory", errStopped, slack>>20))
 				}
 			}

@@ -21,6 +21,7 @@ func dispatchOptions(cfg *config.Config) dispatch.Options {
 	o := dispatch.Options{
 		Rules: rulesOf(cfg), Keywords: keywordsOf(cfg),
 		SearchBudget: cfg.Search.Budget, StringArguments: cfg.Definition.Arguments == "string",
+		SharesFiles: func(server string) bool { return sharesFiles(cfg, server) },
 	}
 	if t := cfg.Spill.Threshold; t != nil {
 		o.Threshold = int(*t)
@@ -35,6 +36,16 @@ func dispatchOptions(cfg *config.Config) dispatch.Options {
 		}
 	}
 	return o
+}
+
+// sharesFiles tells whether a server can open files of this machine: it is a process here, or a part of this one.
+func sharesFiles(cfg *config.Config, name string) bool {
+	for i := range cfg.Servers {
+		if s := &cfg.Servers[i]; s.Name == name {
+			return s.Command != "" || s.Builtin != ""
+		}
+	}
+	return false
 }
 
 // server gives the fleet's options of one configured server.
