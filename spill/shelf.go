@@ -186,8 +186,9 @@ func (s *Shelf) begin() error {
 }
 
 func (s *Shelf) janitor(ctx context.Context) {
-	swept := s.o.Now()
+	var swept time.Time
 	if s.shared() {
+		swept = s.o.Now()
 		s.sweep(ctx)
 	}
 	ticker := time.NewTicker(min(max(s.o.TTL/8, time.Second), time.Minute))
@@ -198,8 +199,8 @@ func (s *Shelf) janitor(ctx context.Context) {
 			return
 		case <-ticker.C:
 			s.removeExpired()
-			if now := s.o.Now(); s.shared() && now.Sub(swept) >= s.grace() {
-				swept = now
+			if s.shared() && s.o.Now().Sub(swept) >= s.grace() {
+				swept = s.o.Now()
 				s.sweep(ctx)
 			}
 		}
