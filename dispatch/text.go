@@ -64,29 +64,39 @@ func abbreviation(s string) bool {
 	return false
 }
 
-// shrink renders n lines within a token budget: details shrink for all lines before lines drop. It
+// shrink renders n lines within a token budget: details shrink before lines drop, those of the last lines first. It
 // says what was cut.
 func shrink(n, budget int, count func(string) int, line func(i, level int) string) (lines []string, cut string) {
 	const levels = 5
-	for level := range levels {
-		lines = lines[:0]
-		used := 0
-		for i := range n {
-			l := line(i, level)
-			used += count(l) + 1
-			if used > budget {
-				break
-			}
-			lines = append(lines, l)
+	full, used := renderLines(n, 0, count, line)
+	if used <= budget {
+		return full, ""
+	}
+	for level := 1; level < levels; level++ {
+		short, _ := renderLines(n, level, count, line)
+		for i := n - 1; i >= 0 && used > budget; i-- {
+			used += count(short[i]) - count(full[i])
+			full[i] = short[i]
 		}
-		if len(lines) == n {
-			if level > 0 {
-				cut = "details shortened; describe shows them whole"
-			}
-			return lines, cut
+		if used <= budget {
+			return full, "details shortened; describe shows them whole"
 		}
 	}
-	return lines, fmt.Sprintf("%d more left out for space", n-len(lines))
+	for n > 0 && used > budget {
+		n--
+		used -= count(full[n]) + 1
+	}
+	return full[:n], fmt.Sprintf("%d more left out for space", len(full)-n)
+}
+
+// renderLines renders n lines at one level and counts what they cost with their line breaks.
+func renderLines(n, level int, count func(string) int, line func(i, level int) string) (lines []string, used int) {
+	lines = make([]string, n)
+	for i := range lines {
+		lines[i] = line(i, level)
+		used += count(lines[i]) + 1
+	}
+	return lines, used
 }
 
 // oneLine puts a text on one line.
