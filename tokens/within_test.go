@@ -17,8 +17,12 @@ func TestMeasure(t *testing.T) {
 	outside, cases := 0, 0
 	for range 10 {
 		for _, line := range []func() string{
-			func() string { return fmt.Sprintf(`{"id":%d,"name":"record-%d","amount":%.2f}`, r.IntN(1e6), r.IntN(1e6), r.Float64()*1000) },
-			func() string { return "2026-01-02T03:04:05Z INFO request served in " + fmt.Sprint(r.IntN(1e4)) + " ms for user" },
+			func() string {
+				return fmt.Sprintf(`{"id":%d,"name":"record-%d","amount":%.2f}`, r.IntN(1e6), r.IntN(1e6), r.Float64()*1000)
+			},
+			func() string {
+				return "2026-01-02T03:04:05Z INFO request served in " + fmt.Sprint(r.IntN(1e4)) + " ms for user"
+			},
 			func() string { return strings.Repeat("It was the best of times, ", 1+r.IntN(3)) },
 		} {
 			var text strings.Builder
