@@ -152,7 +152,7 @@ func (p *play) open(ctx context.Context) error {
 	}
 	own := p.counter.Count(string(tools.Tools[0])) + p.counter.Count(said.Instructions)
 	p.bill = append(p.bill, billed{fmt.Sprintf("tool definitions (1 against %d)", s.TotalTools), own, s.Tokens.NativeDefinitions})
-	return p.show("The agent sees one tool, proxy-dispatch: %d tokens. Behind it are %d tools of 2 servers.\n", own, s.TotalTools)
+	return p.show("The agent sees one tool; with its instructions it costs %d tokens. Behind it are %d tools of 2 servers.\n", own, s.TotalTools)
 }
 
 // turn plays one turn and shows both messages shortly.
