@@ -23,7 +23,7 @@ const (
 	maxSteps   = 4 << 30           // of its machine
 	maxOutputs = 1 << 20           // values it gives
 	largeData  = 16 << 20          // bytes of data after which the heap is cleared at once
-	heapSlack  = 256 << 20         // bytes the heap may grow while it runs,
+	heapSlack  = 96 << 20          // bytes the heap may grow while it runs,
 	heapFactor = 12                // and so many times its data
 	heapEvery  = time.Second / 200 // how often that is looked at
 )
