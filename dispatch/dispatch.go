@@ -74,10 +74,12 @@ type Dispatcher struct {
 
 	mu      sync.Mutex
 	seen    *view.View        // of the newest snapshot
-	index   *indexed          // of the newest view that was searched
 	checks  *schemaCache      // compiled input schemas of the newest snapshot
 	native  nativeTokens      // what the tools would cost without us
 	results map[string]string // result shapes by ref, as seen in earlier calls
+
+	indexing sync.Mutex // held while an index is chosen or built
+	index    *indexed   // of the newest view that was searched
 }
 
 // New returns a Dispatcher; it fails when the rules hold a bad pattern.
@@ -130,8 +132,8 @@ func withDefaults(o Options) (Options, error) {
 
 // Close frees the search index. Requests must have ended.
 func (d *Dispatcher) Close() error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	d.indexing.Lock()
+	defer d.indexing.Unlock()
 	if d.index == nil {
 		return nil
 	}

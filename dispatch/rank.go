@@ -60,8 +60,8 @@ func (d *Dispatcher) rank(ctx context.Context, v *view.View, query string, keep 
 
 // indexOf returns the index of a view, built at its first search, locked for reading.
 func (d *Dispatcher) indexOf(v *view.View) (*indexed, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	d.indexing.Lock() // not mu: calls go on while an index is built
+	defer d.indexing.Unlock()
 	if d.index != nil && d.index.hash == v.Snapshot.Hash {
 		d.index.mu.RLock()
 		return d.index, nil

@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 
@@ -22,15 +23,10 @@ func (d *Dispatcher) notice(c *performed) {
 	if c.res.isError || c.entry.OutputSchema != nil || c.res.size() > shapedBytes || d.noticed(ref) {
 		return
 	}
-	data := c.res.structured
-	if data == nil && len(c.res.blocks) == 1 && c.res.blocks[0].text != nil {
-		var text string
-		if json.Unmarshal(c.res.blocks[0].text, &text) != nil {
-			return
-		}
-		data = json.RawMessage(strings.TrimSpace(text))
+	if c.res.structured == nil && (len(c.res.blocks) != 1 || c.res.blocks[0].kind != "text" || c.res.blocks[0].text == nil) {
+		return
 	}
-	if len(data) > 0 && (data[0] == '{' || data[0] == '[') && json.Valid(data) {
+	if data := bytes.TrimSpace(c.res.data()); data[0] == '{' || data[0] == '[' {
 		d.remember(ref, shapeOf(data, shapeDepth))
 	}
 }

@@ -7,19 +7,17 @@ import (
 	"unicode/utf8"
 )
 
-// clip cuts s to at most max bytes at a character border and marks the cut.
-func clip(s string, max int) string {
-	if len(s) <= max {
+// clip cuts s to at most that many bytes at a character border and marks the cut.
+func clip(s string, most int) string {
+	if len(s) <= most {
 		return s
 	}
-	cut := max - len("…")
+	cut := max(most-len("…"), 0)
 	for cut > 0 && !utf8.RuneStart(s[cut]) {
 		cut--
 	}
-	return s[:max0(cut)] + "…"
+	return s[:cut] + "…"
 }
-
-func max0(n int) int { return max(n, 0) }
 
 // mustJSON encodes a value that cannot fail to encode, without HTML escapes.
 func mustJSON(v any) json.RawMessage {
