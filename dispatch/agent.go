@@ -19,7 +19,6 @@ type Input struct {
 	Arguments json.RawMessage
 	// Meta is the request's `_meta` object, nil if absent. It carries trace context.
 	Meta json.RawMessage
-	// Progress receives the params of each progress notification of the called server, without a
-	// token, always before Handle returns. Nil means the agent wants none.
-	Progress func(params json.RawMessage)
+	// Contact leads back to the agent; nothing of it is used once Handle has returned.
+	Contact
 }

@@ -36,8 +36,8 @@ type CallRequest struct {
 	DryRun bool
 	// RequestMeta is the `_meta` of the agent's own request: trace context.
 	RequestMeta json.RawMessage
-	// Progress receives the params of the server's progress notifications; nil means none.
-	Progress func(params json.RawMessage)
+	// Contact leads back to the agent.
+	Contact
 
 	id    string           // in a batch
 	extra arguments.Object // top-level keys the tool may have
@@ -75,7 +75,7 @@ type CallAnswer struct {
 func callRequest(r *request, in Input) CallRequest {
 	c := CallRequest{Type: kindOf(r.Type), Connection: r.Connection, Arguments: r.Arguments, ArgumentsFile: r.ArgumentsFile,
 		ToFile: r.ResultToFile, Threshold: r.ResultSizeThreshold, Timeout: time.Duration(r.TimeoutMS) * time.Millisecond,
-		Meta: r.Meta, DryRun: r.DryRun, RequestMeta: in.Meta, Progress: in.Progress, id: r.ID, extra: r.extra, notes: r.notes, reads: r.reads}
+		Meta: r.Meta, DryRun: r.DryRun, RequestMeta: in.Meta, Contact: in.Contact, id: r.ID, extra: r.extra, notes: r.notes, reads: r.reads}
 	if len(r.Tool) > 0 {
 		c.Tool = r.Tool[0]
 	}

@@ -14,7 +14,8 @@ import (
 
 // outgoing is the request that a call becomes.
 func (d *Dispatcher) outgoing(ctx context.Context, e *catalog.Entry, args json.RawMessage, r CallRequest) (Request, error) {
-	out := Request{Server: e.Server, Timeout: r.Timeout, Progress: r.Progress, Meta: d.o.Recorder.Inject(ctx, r.Meta)}
+	out := Request{Server: e.Server, Timeout: r.Timeout, Meta: d.o.Recorder.Inject(ctx, r.Meta),
+		Progress: r.Progress, Told: r.Told, Ask: r.Ask, Asker: r.Asker, Relay: r.Relay}
 	switch e.Kind {
 	case catalog.Resource:
 		uri := e.Name

@@ -1,6 +1,7 @@
 package downstream
 
 import (
+	"context"
 	"encoding/json"
 	"log/slog"
 	"time"
@@ -128,6 +129,16 @@ type Request struct {
 	Progress func(params json.RawMessage)
 	// Meta is a JSON object whose members are put into params._meta as they are; a progressToken in it is left out.
 	Meta json.RawMessage
+	// Told hears the server's notifications that belong to this request other than progress, in order, never after
+	// the call returned, none lost that came before the result; nil: not wanted.
+	Told func(method string, params json.RawMessage)
+	// Ask puts a request of the server to the agent and gives the raw result; an error that is a *RPCError is
+	// the agent's own. Nil: the agent can't be asked.
+	Ask func(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error)
+	// Asker identifies the agent on a connection that several share; "" is nobody in particular.
+	Asker string
+	// Relay passes a result that asks for input on as it is, instead of asking for the inputs with Ask.
+	Relay bool
 }
 
 func (o Options) withDefaults() Options {

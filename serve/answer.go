@@ -30,7 +30,7 @@ func (p parts) joined() parts {
 }
 
 // answerTo wraps a result, or what stands in its place, into a response.
-func answerTo(id json.RawMessage, result parts, bad *fault) parts {
+func answerTo(id json.RawMessage, result parts, bad *Fault) parts {
 	if bad != nil {
 		return faultAnswer(id, bad)
 	}
@@ -46,7 +46,7 @@ func resultAnswer(id json.RawMessage, result parts) parts {
 }
 
 // faultAnswer wraps an error into a response; a nil id is null.
-func faultAnswer(id json.RawMessage, f *fault) parts {
+func faultAnswer(id json.RawMessage, f *Fault) parts {
 	if id == nil {
 		id = json.RawMessage("null")
 	}
@@ -55,10 +55,10 @@ func faultAnswer(id json.RawMessage, f *fault) parts {
 		ID      json.RawMessage `json:"id"`
 		Error   any             `json:"error"`
 	}{"2.0", id, struct {
-		Code    int    `json:"code"`
-		Message string `json:"message"`
-		Data    any    `json:"data,omitempty"`
-	}{f.code, f.text, f.data}})
+		Code    int             `json:"code"`
+		Message string          `json:"message"`
+		Data    json.RawMessage `json:"data,omitempty"`
+	}{f.Code, f.Message, f.Data}})
 	if err != nil { // only data that cannot be JSON: a bug of ours
 		panic(err)
 	}

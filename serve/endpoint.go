@@ -39,7 +39,7 @@ func newEndpoint(o Options, face Face, hooks *server.Hooks) (*endpoint, error) {
 	}
 	options := []server.ServerOption{
 		server.WithToolCapabilities(false),
-		server.WithInstructions(face.Instructions()),
+		server.WithInstructions(face.Instructions(dispatch.Agent{})),
 		server.WithCacheHints(listTTLMillis, listScope),
 	}
 	if hooks != nil {
@@ -59,7 +59,7 @@ func newEndpoint(o Options, face Face, hooks *server.Hooks) (*endpoint, error) {
 }
 
 // list answers tools/list from what the face knows now, in one page.
-func (e *endpoint) list(params json.RawMessage) (parts, *fault) {
+func (e *endpoint) list(params json.RawMessage) (parts, *Fault) {
 	spoken, bad := readEra(rawjson.Member(params, "_meta"))
 	if bad != nil {
 		return nil, bad
@@ -67,7 +67,7 @@ func (e *endpoint) list(params json.RawMessage) (parts, *fault) {
 	if cursor := rawjson.Member(params, "cursor"); cursor != nil && string(cursor) != `""` && string(cursor) != "null" {
 		return nil, faultf(mcp.INVALID_PARAMS, "unknown cursor: the list has one page")
 	}
-	tools := e.face.Tools()
+	tools := e.face.Tools(dispatch.Agent{})
 	entries := make([][]byte, len(tools))
 	for i, tool := range tools {
 		entry, err := rawjson.OneLine(tool)
@@ -94,7 +94,7 @@ type caller struct {
 
 // call answers tools/call. It waits while too many calls run, and returns early only if the face does
 // once ctx ends.
-func (e *endpoint) call(ctx context.Context, params json.RawMessage, who caller) (parts, *fault) {
+func (e *endpoint) call(ctx context.Context, params json.RawMessage, who caller) (parts, *Fault) {
 	asked, bad := readCall(params)
 	if bad != nil {
 		return nil, bad
@@ -112,10 +112,10 @@ func (e *endpoint) call(ctx context.Context, params json.RawMessage, who caller)
 	}
 	defer leave()
 	progress, stop := progressTo(asked.meta, who.write)
-	said, err := e.callFace(ctx, Call{Agent: who.agent, Name: asked.name, Arguments: asked.arguments, Meta: asked.meta, Progress: progress})
+	said, err := e.callFace(ctx, Call{Agent: who.agent, Name: asked.name, Arguments: asked.arguments, Meta: asked.meta, Contact: dispatch.Contact{Progress: progress}})
 	stop()
 	if err != nil {
-		return nil, faultf(mcp.INVALID_PARAMS, "%v", err)
+		return nil, faultOf(err)
 	}
 	result, err := oneLine(parts(said))
 	if err != nil {

@@ -22,7 +22,7 @@ type era struct {
 
 // readEra reads a request's `_meta`, nil if absent. A modern request lacking what the protocol
 // requires of it is a fault.
-func readEra(meta json.RawMessage) (era, *fault) {
+func readEra(meta json.RawMessage) (era, *Fault) {
 	var e era
 	var capabilities json.RawMessage
 	if len(meta) == 0 || meta[0] != '{' {
@@ -46,7 +46,11 @@ func readEra(meta json.RawMessage) (era, *fault) {
 	}
 	if !mcp.IsValidProtocolVersion(e.version) {
 		told := mcp.UnsupportedProtocolVersionError{Version: e.version, Supported: mcp.ValidProtocolVersions}.JSONRPCError().Error
-		return e, &fault{code: told.Code, text: told.Message, data: told.Data}
+		data, err := json.Marshal(told.Data)
+		if err != nil { // strings only
+			panic(err)
+		}
+		return e, &Fault{Code: told.Code, Message: told.Message, Data: data}
 	}
 	return e, nil
 }

@@ -21,19 +21,27 @@ type Dispatcher interface {
 
 // DispatchFace shows the one tool and nothing else.
 func DispatchFace(d Dispatcher) Face {
-	return dispatchFace{Dispatcher: d, name: rawjson.Unquote(rawjson.Member(d.Definition(), "name"))}
+	return dispatchFace{tool: d, name: rawjson.Unquote(rawjson.Member(d.Definition(), "name"))}
 }
 
 type dispatchFace struct {
-	Dispatcher
+	Defaults
+	tool Dispatcher
 	name string
 }
 
-func (f dispatchFace) Tools() []json.RawMessage { return []json.RawMessage{f.Definition()} }
+// Tools returns the definition of the one tool.
+func (f dispatchFace) Tools(dispatch.Agent) []json.RawMessage {
+	return []json.RawMessage{f.tool.Definition()}
+}
 
+// Instructions are the tool's own.
+func (f dispatchFace) Instructions(dispatch.Agent) string { return f.tool.Instructions() }
+
+// Call uses the one tool.
 func (f dispatchFace) Call(ctx context.Context, c Call) (dispatch.Pieces, error) {
 	if c.Name != f.name {
 		return nil, fmt.Errorf("unknown tool %q: the only tool is %q", c.Name, f.name)
 	}
-	return f.Handle(ctx, dispatch.Input{Agent: c.Agent, Arguments: c.Arguments, Meta: c.Meta, Progress: c.Progress}), nil
+	return f.tool.Handle(ctx, dispatch.Input{Agent: c.Agent, Arguments: c.Arguments, Meta: c.Meta, Contact: c.Contact}), nil
 }

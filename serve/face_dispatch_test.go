@@ -22,7 +22,7 @@ func (o *oneTool) Instructions() string        { return "search first" }
 func TestDispatchFace(t *testing.T) {
 	tool := &oneTool{}
 	face := DispatchFace(tool)
-	if got := face.Tools(); len(got) != 1 || string(got[0]) != `{"name":"proxy-dispatch"}` {
+	if got := face.Tools(dispatch.Agent{}); len(got) != 1 || string(got[0]) != `{"name":"proxy-dispatch"}` {
 		t.Errorf("tools: got %s", got)
 	}
 	if _, err := face.Call(t.Context(), Call{Name: "other"}); err == nil {

@@ -17,15 +17,16 @@ import (
 
 // fakeFace is a small working face with a few tools.
 type fakeFace struct {
+	Defaults
 	cancelled atomic.Int32
 	started   chan string // receives the name of each blocking call
 }
 
 func newFakeFace() *fakeFace { return &fakeFace{started: make(chan string, 1000)} }
 
-func (f *fakeFace) Instructions() string { return "Call echo." }
+func (f *fakeFace) Instructions(dispatch.Agent) string { return "Call echo." }
 
-func (f *fakeFace) Tools() []json.RawMessage {
+func (f *fakeFace) Tools(dispatch.Agent) []json.RawMessage {
 	return []json.RawMessage{
 		json.RawMessage(`{"name":"echo","description":"Says it again.","inputSchema":{"type":"object","allOf":[]}}`),
 		json.RawMessage("{\"name\":\"wait\",\n\"inputSchema\":{\"type\":\"object\"}}"),

@@ -28,7 +28,7 @@ func newGate(calls int, bytes int64) *gate {
 }
 
 // enter waits for a free slot. The caller must call leave unless there is a fault.
-func (g *gate) enter(ctx context.Context, bytes int64) (leave func(), bad *fault) {
+func (g *gate) enter(ctx context.Context, bytes int64) (leave func(), bad *Fault) {
 	if !g.admit(bytes) {
 		return nil, faultf(overloaded, "too many calls are waiting; repeat this one later")
 	}

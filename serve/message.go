@@ -18,19 +18,20 @@ type message struct {
 	params json.RawMessage // an object, or nil
 }
 
-// fault is a JSON-RPC error on its way to the agent.
-type fault struct {
-	code int
-	text string
-	data any
+func faultf(code int, format string, args ...any) *Fault {
+	return &Fault{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-func faultf(code int, format string, args ...any) *fault {
-	return &fault{code: code, text: fmt.Sprintf(format, args...)}
+// faultOf is what an agent sees of a face's error: the fault it is, else that there is no such tool.
+func faultOf(err error) *Fault {
+	if f, ok := errors.AsType[*Fault](err); ok {
+		return f
+	}
+	return faultf(mcp.INVALID_PARAMS, "%v", err)
 }
 
 // parseMessage reads one message. Beside a fault the message still carries its id if that was legible.
-func parseMessage(line []byte) (message, *fault) {
+func parseMessage(line []byte) (message, *Fault) {
 	line = bytes.TrimSpace(line)
 	switch err := rawjson.Check(line); {
 	case errors.Is(err, rawjson.ErrDepth):
@@ -48,7 +49,7 @@ func parseMessage(line []byte) (message, *fault) {
 	return readEnvelope(line)
 }
 
-func readEnvelope(line []byte) (m message, bad *fault) {
+func readEnvelope(line []byte) (m message, bad *Fault) {
 	found := map[string]json.RawMessage{}
 	for key, value := range rawjson.Members(line) {
 		if _, twice := found[key]; twice && bad == nil {
@@ -92,7 +93,7 @@ type callParams struct {
 	arguments, meta json.RawMessage
 }
 
-func readCall(params json.RawMessage) (c callParams, bad *fault) {
+func readCall(params json.RawMessage) (c callParams, bad *Fault) {
 	named := false
 	for key, value := range rawjson.Members(params) {
 		switch key {

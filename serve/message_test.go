@@ -62,7 +62,7 @@ func TestDeepMessageIsRefused(t *testing.T) {
 		name, unit string
 	}{{"arrays", "["}, {"objects", `{"a":`}} {
 		t.Run(c.name, func(t *testing.T) {
-			if _, bad := parseMessage([]byte(strings.Repeat(c.unit, 1<<20))); bad == nil || !strings.Contains(bad.text, "nested") {
+			if _, bad := parseMessage([]byte(strings.Repeat(c.unit, 1<<20))); bad == nil || !strings.Contains(bad.Message, "nested") {
 				t.Errorf("got %+v, want a refusal of its depth", bad)
 			}
 		})

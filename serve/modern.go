@@ -7,7 +7,7 @@ import (
 )
 
 // checkModern holds the headers of a modern request against its body, as the protocol requires.
-func checkModern(header http.Header, spoken era, m message) *fault {
+func checkModern(header http.Header, spoken era, m message) *Fault {
 	version := header.Get(mcp.HeaderProtocolVersion)
 	switch {
 	case header.Get(mcp.HeaderLastEventID) != "":
@@ -26,11 +26,11 @@ func checkModern(header http.Header, spoken era, m message) *fault {
 }
 
 // modernStatus is the HTTP status that goes with an outcome.
-func modernStatus(bad *fault) int {
+func modernStatus(bad *Fault) int {
 	if bad == nil {
 		return http.StatusOK
 	}
-	switch bad.code {
+	switch bad.Code {
 	case mcp.METHOD_NOT_FOUND:
 		return http.StatusNotFound
 	case mcp.INVALID_REQUEST, mcp.INVALID_PARAMS, mcp.PARSE_ERROR,

@@ -4,42 +4,7 @@
 // (initialize, ping, server/discover, methods nobody has) is answered by mcp-go.
 package serve
 
-import (
-	"context"
-	"encoding/json"
-	"log/slog"
-
-	"github.com/proxy-dispatch/proxy-dispatch/dispatch"
-)
-
-// Face is what an agent sees.
-//
-// All methods may be called at once from many goroutines. Tools and Instructions answer from what is
-// known and never wait for a server.
-type Face interface {
-	// Tools returns the tools/list entries, each a complete JSON object.
-	Tools() []json.RawMessage
-	// Call runs one tool and returns a complete CallToolResult object, in pieces. An error means that no tool
-	// of that name exists; every other failure is a result with isError.
-	Call(ctx context.Context, c Call) (dispatch.Pieces, error)
-	// Instructions is the text for the agent in the answer to initialize; it is read once.
-	Instructions() string
-}
-
-// Call is one tools/call request.
-type Call struct {
-	Agent dispatch.Agent
-	// Name is the tool's name as the agent wrote it.
-	Name string
-	// Arguments is the raw value the agent sent, nil if absent; it need not be an object.
-	Arguments json.RawMessage
-	// Meta is the request's `_meta` object, nil if absent.
-	Meta json.RawMessage
-	// Progress tells the agent how far the call is: an object with progress, total, message, and no
-	// token. It may be called from any goroutine and does nothing once Call has returned. Nil means
-	// that the agent asked for none.
-	Progress func(params json.RawMessage)
-}
+import "log/slog"
 
 // Options is what both transports need. Only Face is required.
 type Options struct {

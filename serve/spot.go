@@ -161,7 +161,7 @@ func (s *spot) postInSession(w http.ResponseWriter, r *http.Request, m message, 
 
 // postModern serves a request that stands for itself: no session, and closing the connection cancels
 // it. bad is what its `_meta` lacks.
-func (s *spot) postModern(w http.ResponseWriter, r *http.Request, m message, spoken era, bad *fault) {
+func (s *spot) postModern(w http.ResponseWriter, r *http.Request, m message, spoken era, bad *Fault) {
 	answer := s.modernAnswer(m)
 	if m.id == nil || answer == nil {
 		s.pass(w, r, m)

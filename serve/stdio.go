@@ -110,7 +110,7 @@ func (c *conn) receive(ctx context.Context, next incoming) {
 	switch {
 	case blank(next.line):
 	case bad != nil && m.method != "" && m.id == nil:
-		c.log.Warn("notification refused", "method", m.method, "err", bad.text)
+		c.log.Warn("notification refused", "method", m.method, "err", bad.Message)
 	case bad != nil:
 		c.out.write(faultAnswer(m.id, bad))
 	case m.method == "":

@@ -14,12 +14,29 @@ type forwarder struct{ fleet *downstream.Fleet }
 
 // Forward implements dispatch.Forwarder.
 func (f forwarder) Forward(ctx context.Context, r dispatch.Request) (json.RawMessage, error) {
+	r.Ask = asking(r.Ask)
 	raw, err := f.fleet.Do(ctx, downstream.Request(r))
 	if err != nil {
 		return nil, forwardError(r.Server, err)
 	}
 	return raw, nil
 }
+
+// asking words the agent's own errors as the fleet knows them.
+func asking(ask askFunc) askFunc {
+	if ask == nil {
+		return nil
+	}
+	return func(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+		raw, err := ask(ctx, method, params)
+		if own, ok := errors.AsType[*dispatch.ServerError](err); ok {
+			err = &downstream.RPCError{Code: own.Code, Message: own.Message, Raw: own.Raw}
+		}
+		return raw, err
+	}
+}
+
+type askFunc = func(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error)
 
 // State implements dispatch.Forwarder.
 func (f forwarder) State(server string) (string, string) {
