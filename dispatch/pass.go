@@ -1,0 +1,152 @@
+package dispatch
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/proxy-dispatch/proxy-dispatch/catalog"
+	"github.com/proxy-dispatch/proxy-dispatch/dispatch/arguments"
+	"github.com/proxy-dispatch/proxy-dispatch/dispatch/view"
+	"github.com/proxy-dispatch/proxy-dispatch/rawjson"
+)
+
+// PassRequest is one request of an agent that goes whole to one server.
+type PassRequest struct {
+	// Method is the protocol's own, such as tools/call.
+	Method string
+	// Ref is what the request is about, by the server's own name. Without a kind only the server counts: the
+	// request is about nothing that stands in a catalog.
+	Ref catalog.Ref
+	// Params are in the server's own words, without `_meta`. They are not changed.
+	Params json.RawMessage
+	// Meta is passed on as `_meta`; nil means none. It carries trace context as well.
+	Meta json.RawMessage
+	// Timeout bounds the request; 0 means the server's own.
+	Timeout time.Duration
+	// Contact leads back to the agent.
+	Contact
+}
+
+// Pass takes one request through the stations to the server that it names, and gives the raw result as the server
+// sent it, of any size. The error is an *Error; where the server itself answered with one, a *ServerError is in its chain.
+func (d *Dispatcher) Pass(ctx context.Context, a Agent, r PassRequest) (json.RawMessage, error) {
+	ctx, end := d.recordPass(ctx, a, r)
+	return end(d.pass(ctx, a, r))
+}
+
+func (d *Dispatcher) pass(ctx context.Context, a Agent, r PassRequest) (json.RawMessage, error) {
+	if r.Timeout > maxTimeout {
+		r.Timeout = maxTimeout
+	}
+	entry, err := d.exactly(ctx, a, r.Ref)
+	if err != nil {
+		return nil, withFate(err, NotSent)
+	}
+	return d.forward(ctx, Request{Server: entry.Server, Method: r.Method, Params: withInputs(r), Idempotent: repeatable(r.Method, entry),
+		Timeout: r.Timeout, Meta: d.o.Recorder.Inject(ctx, r.Meta),
+		Progress: r.Progress, Told: r.Told, Ask: r.Ask, Asker: r.Asker, Relay: r.Relay})
+}
+
+// recordPass begins the record of a request that is passed on; the function it returns ends it.
+func (d *Dispatcher) recordPass(ctx context.Context, a Agent, r PassRequest) (context.Context, func(json.RawMessage, error) (json.RawMessage, error)) {
+	info := CallInfo{Agent: a, Action: r.Method, Connection: r.Ref.Server, Tool: r.Ref.Name, Arguments: r.Params, Meta: r.Meta}
+	if r.Ref.Kind == catalog.Tool {
+		info.Action = "call"
+	}
+	ctx, done := d.o.Recorder.Begin(ctx, info)
+	return ctx, func(raw json.RawMessage, err error) (json.RawMessage, error) {
+		out := Outcome{Connection: r.Ref.Server, Tool: r.Ref.Name, Bytes: int64(len(raw))}
+		if err != nil {
+			if out.Code = asError(err).Code; out.Code == UnknownTool {
+				out.Connection, out.Tool = "", ""
+			}
+			done(out)
+			return nil, err
+		}
+		out.IsError = r.Ref.Kind == catalog.Tool && saysError(raw)
+		done(out)
+		return raw, nil
+	}
+}
+
+// withInputs puts the answers to a server's questions back where the server looks for them.
+func withInputs(r PassRequest) json.RawMessage {
+	if r.Inputs == nil && r.State == nil {
+		return r.Params
+	}
+	obj, err := arguments.ParseObject(r.Params)
+	if err != nil {
+		return r.Params // the server says what is wrong with them
+	}
+	if r.Inputs != nil {
+		obj = obj.Set("inputResponses", r.Inputs)
+	}
+	if r.State != nil {
+		obj = obj.Set("requestState", r.State)
+	}
+	return obj.Raw()
+}
+
+// repeatable reports whether a request may be sent again after the session was lost.
+func repeatable(method string, e *catalog.Entry) bool {
+	switch method {
+	case "tools/call":
+		return e.ReadOnly != nil && *e.ReadOnly || e.Idempotent != nil && *e.Idempotent
+	case "resources/read", "prompts/get", "completion/complete", "tasks/get", "tasks/list", "tasks/result":
+		return true
+	}
+	return false
+}
+
+// exactly finds the entry of a ref in what the agent sees. A server nobody has heard of is asked first, within
+// ctx and the time a call that names its connection may wait. Of a resource in no list the server has the last word.
+func (d *Dispatcher) exactly(ctx context.Context, a Agent, ref catalog.Ref) (*catalog.Entry, error) {
+	srv, err := d.server(ref.Server)
+	if err != nil {
+		return nil, err
+	}
+	ref.Server = srv.Name
+	if ref.Kind == "" {
+		return &catalog.Entry{Ref: ref}, nil
+	}
+	v := d.Seen(a)
+	if !srv.Known {
+		wait, cancel := context.WithTimeout(ctx, waitOf(CallRequest{Connection: ref.Server}))
+		defer cancel()
+		if err := d.o.Catalog.Refresh(wait, ref.Server); err != nil {
+			d.o.Log.Debug("refresh", "server", ref.Server, "error", err) // stands in the snapshot
+		}
+		v = d.Seen(a)
+	}
+	if e := v.Entry(ref); e != nil {
+		return e, nil
+	}
+	if ref.Kind == catalog.Resource {
+		return &catalog.Entry{Ref: ref}, nil
+	}
+	err = fmt.Errorf("%q: %w", ref.Name, view.ErrUnknown)
+	if _, found := v.Resolve(ref.Kind, ref.Name, ref.Server); errors.Is(found, view.ErrDenied) {
+		err = found
+	}
+	return nil, d.unresolved(v, ref.Kind, ref.Name, ref.Server, err)
+}
+
+// Seen returns what an agent sees of the newest snapshot: the same value until that changes.
+func (d *Dispatcher) Seen(Agent) *view.View { return d.view() }
+
+// Find returns the entry that a name in any of its forms means to an agent. A name nobody known has is looked for at
+// the servers that have not been heard of, for some seconds at most. The error is an *Error; a *view.AmbiguousError
+// or view.ErrDenied is in its chain where that is the reason.
+func (d *Dispatcher) Find(ctx context.Context, _ Agent, kind catalog.Kind, name string) (*catalog.Entry, error) {
+	e, _, err := d.resolve(ctx, kind, name, "", waitOf(CallRequest{}))
+	return e, err
+}
+
+// saysError reports whether a result says isError. A long one without the word is not walked through.
+func saysError(raw json.RawMessage) bool {
+	return bytes.Contains(raw, []byte(`"isError"`)) && string(rawjson.Member(raw, "isError")) == "true"
+}
