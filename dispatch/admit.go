@@ -54,10 +54,10 @@ func (d *Dispatcher) record(ctx context.Context, a Agent, r CallRequest) (contex
 	ctx, done := d.o.Recorder.Begin(ctx, CallInfo{Agent: a, Action: "call", Connection: r.Connection, Tool: r.Tool, Arguments: r.Arguments, Meta: r.RequestMeta})
 	return ctx, func(c *CallAnswer, err error) (*CallAnswer, error) {
 		if err != nil {
-			done(Outcome{Code: asError(err).Code})
+			done(failed(err))
 			return nil, err
 		}
-		done(Outcome{Connection: c.Connection, Tool: c.Tool, IsError: c.IsError, Spilled: c.Handle != "", Bytes: c.ByteSize, Tokens: c.EstimatedTokens})
+		done(Outcome{From: c.given.Names(), Connection: c.Connection, Tool: c.Tool, IsError: c.IsError, Spilled: c.Handle != "", Bytes: c.ByteSize, Tokens: c.EstimatedTokens})
 		return c, nil
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/proxy-dispatch/proxy-dispatch/catalog"
 	"github.com/proxy-dispatch/proxy-dispatch/dispatch/arguments"
 	"github.com/proxy-dispatch/proxy-dispatch/spill"
 )
@@ -321,16 +322,27 @@ func (b *batch) answer(ctx context.Context, q BatchRequest) (*BatchAnswer, error
 
 // fullName is connection/name for the tool of a call, where it is known.
 func (d *Dispatcher) fullName(r CallRequest) string {
-	if srv := d.o.Catalog.Snapshot().Server(r.Connection); srv != nil || r.Connection == "" {
-		server := ""
-		if r.Connection != "" {
-			server = srv.Name
-		}
-		if e, err := find(d.view(), kindOf(string(r.Type)), r.Tool, server); err == nil {
-			return e.Ref.String()
-		}
+	if e := d.known(r); e != nil {
+		return e.Ref.String()
 	}
 	return r.Tool
+}
+
+// known is what a call's tool is, without asking anybody; nil if that is not known.
+func (d *Dispatcher) known(r CallRequest) *catalog.Entry {
+	server := ""
+	if r.Connection != "" {
+		srv := d.o.Catalog.Snapshot().Server(r.Connection)
+		if srv == nil {
+			return nil
+		}
+		server = srv.Name
+	}
+	e, err := find(d.view(), kindOf(string(r.Type)), r.Tool, server)
+	if err != nil {
+		return nil
+	}
+	return e
 }
 
 // size is what all results take inline.
@@ -377,9 +389,13 @@ func (b *batch) keepAll(ctx context.Context, out *BatchAnswer) (*BatchAnswer, er
 		IsError bool            `json:"isError"`
 		Result  json.RawMessage `json:"result"`
 	}
+	var from spill.Sources
 	all := make([]kept, len(out.Items))
 	for i, it := range b.items {
 		all[i] = kept{ID: it.id, Tool: out.Items[i].name, IsError: out.Items[i].IsError}
+		if it.got != nil {
+			from = from.With(it.got.from()...)
+		}
 		switch {
 		case out.Items[i].err != nil:
 			all[i].Result = mustJSON(out.Items[i].err)
@@ -391,7 +407,7 @@ func (b *batch) keepAll(ctx context.Context, out *BatchAnswer) (*BatchAnswer, er
 	if err != nil {
 		return nil, &Error{Code: Internal, Message: "encode the batch: " + err.Error(), Err: err}
 	}
-	art, err := b.d.o.Shelf.PutData(ctx, owner(b.agent), spill.Source{Tool: "batch"}, data)
+	art, err := b.d.o.Shelf.PutData(ctx, owner(b.agent), from, data)
 	if err != nil {
 		return nil, shelfError("batch", err)
 	}

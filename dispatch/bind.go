@@ -20,7 +20,7 @@ type siblingsKey struct{}
 
 // bind makes a call's raw arguments: the object of argumentsFile, overridden by arguments, with keys
 // from the top level moved in, and every {"$from"} replaced by what it stands for.
-func (d *Dispatcher) bind(ctx context.Context, a Agent, e *catalog.Entry, s *arguments.Schema, r CallRequest) (json.RawMessage, []string, error) {
+func (in *intake) bind(ctx context.Context, e *catalog.Entry, s *arguments.Schema, r CallRequest) (json.RawMessage, []string, error) {
 	notes := r.notes
 	args := bytes.TrimSpace(r.Arguments)
 	if len(args) == 0 || string(args) == "null" {
@@ -35,7 +35,7 @@ func (d *Dispatcher) bind(ctx context.Context, a Agent, e *catalog.Entry, s *arg
 		notes = append(notes, "arguments: string → object")
 	}
 	if r.ArgumentsFile != "" {
-		base, err := d.lookup(ctx, a, []string{r.ArgumentsFile}, spill.Want{})
+		base, err := in.lookup(ctx, []string{r.ArgumentsFile}, spill.Want{})
 		if err != nil {
 			return nil, nil, err
 		}
@@ -51,9 +51,7 @@ func (d *Dispatcher) bind(ctx context.Context, a Agent, e *catalog.Entry, s *arg
 		fixed, repairs := s.Repair(args)
 		args, notes = fixed, append(notes, repairs...)
 	}
-	bound, _, err := arguments.Bind(ctx, args, s, func(ctx context.Context, ref arguments.Reference) (json.RawMessage, error) {
-		return d.reference(ctx, a, e.Server, ref)
-	})
+	bound, _, err := arguments.Bind(ctx, args, s, in.reference)
 	if err != nil {
 		return nil, nil, bindError(err)
 	}
@@ -105,31 +103,37 @@ func moveIn(e *catalog.Entry, s *arguments.Schema, args json.RawMessage, extra a
 	return obj.Raw(), notes, nil
 }
 
-// reference returns the value a {"$from"} stands for, in an argument for a server. The forms json and text depend on
-// what the schema wants and are left to the binding.
-func (d *Dispatcher) reference(ctx context.Context, a Agent, server string, ref arguments.Reference) (json.RawMessage, error) {
+// reference returns the value a {"$from"} stands for. The forms json and text depend on what the schema wants and are
+// left to the binding.
+func (in *intake) reference(ctx context.Context, ref arguments.Reference) (json.RawMessage, error) {
 	w := spill.Want{Path: ref.Path, JQ: ref.JQ, As: ref.As}
 	switch ref.As {
 	case "json", "text":
 		w.As = ""
 	case "path":
-		if d.o.SharesFiles == nil || !d.o.SharesFiles(server) {
-			return nil, &Error{Code: InvalidArguments, Message: server + " can't open files of this machine", Do: "Use as base64, or no form at all"}
+		if shares := in.d.o.SharesFiles; shares == nil || !shares(in.to.Server) {
+			return nil, &Error{Code: InvalidArguments, Message: in.to.Server + " can't open files of this machine", Do: "Use as base64, or no form at all"}
 		}
 	}
-	return d.lookup(ctx, a, ref.From, w)
+	return in.lookup(ctx, ref.From, w)
 }
 
 // lookup returns what is wanted of the data of handles, allowed files or other calls of the same batch.
-func (d *Dispatcher) lookup(ctx context.Context, a Agent, names []string, w spill.Want) (json.RawMessage, error) {
-	if element, ok := elementOf(ctx, names); ok {
-		return d.extract(ctx, element, w)
+func (in *intake) lookup(ctx context.Context, names []string, w spill.Want) (json.RawMessage, error) {
+	if el, ok := elementOf(ctx, names); ok {
+		if err := in.admit(el.from); err != nil {
+			return nil, err
+		}
+		return in.d.extract(ctx, el.data, w)
 	}
-	items, err := d.items(ctx, a, names)
+	items, err := in.d.items(ctx, in.agent, names)
 	if err != nil {
 		return nil, err
 	}
-	v, err := d.o.Shelf.Extract(ctx, items, w)
+	if err := in.admit(spill.SourcesOf(items)); err != nil {
+		return nil, err
+	}
+	v, err := in.d.o.Shelf.Extract(ctx, items, w)
 	if err != nil {
 		return nil, shelfError(strings.Join(names, ", "), err)
 	}

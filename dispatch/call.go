@@ -44,8 +44,8 @@ type CallRequest struct {
 	notes []string         // repairs made so far
 	reads []string         // parameters of reading that were given
 
-	item     json.RawMessage // the element of a forEach it runs for
-	pagesErr error           // why Pages could not be read
+	item     *element // of a forEach, for which it runs
+	pagesErr error    // why Pages could not be read
 }
 
 // CallAnswer is what a call gave.
@@ -69,6 +69,7 @@ type CallAnswer struct {
 
 	Note string `json:"note,omitempty"` // what became of a call of several requests
 
+	given  spill.Sources
 	inline *result // the server's own result, when it is passed on whole
 }
 
@@ -104,12 +105,18 @@ type performed struct {
 	alias   string          // of its connection
 	args    json.RawMessage // as sent
 	notes   []string
+	given   spill.Sources   // of what kept data the arguments hold
 	res     *result         // nil after a dry run
 	kept    *spill.Artifact // the whole result, where it was kept already
 	sent    json.RawMessage // what a dry run would have sent
 	note    string          // for the agent, beside the result
 	// spillAnyway is set where the sum of a batch leaves no room for this result.
 	spillAnyway bool
+}
+
+// from is where the result comes from: the tool, and what it was given.
+func (c *performed) from() spill.Sources {
+	return spill.Sources{{Server: c.entry.Server, Tool: c.entry.Name}}.With(c.given.Given()...)
 }
 
 // perform is the way of a call up to the server and back.
@@ -131,7 +138,8 @@ func (d *Dispatcher) perform(ctx context.Context, a Agent, r CallRequest) (*perf
 	if entry.Template && r.Tool != entry.Name { // the URI is whole: there is nothing to fill in
 		schema = nil
 	}
-	args, notes, err := d.bind(ctx, a, entry, schema, r)
+	in := &intake{d: d, agent: a, to: entry.Ref}
+	args, notes, err := in.bind(ctx, entry, schema, r)
 	if err != nil {
 		return nil, withFate(err, NotSent)
 	}
@@ -139,7 +147,7 @@ func (d *Dispatcher) perform(ctx context.Context, a Agent, r CallRequest) (*perf
 	if err != nil {
 		return nil, withFate(shadowed(err, schema, r), NotSent)
 	}
-	c := &performed{request: r, entry: entry, alias: v.Snapshot.Server(entry.Server).Alias, args: args, notes: notes}
+	c := &performed{request: r, entry: entry, alias: v.Snapshot.Server(entry.Server).Alias, args: args, notes: notes, given: in.from}
 	req, err := d.outgoing(ctx, entry, args, r)
 	if err != nil {
 		return nil, withFate(err, NotSent)

@@ -39,6 +39,8 @@ type Options struct {
 	Tokens *tokens.Counter
 	// Rules say which tools are seen; the zero value lets all through.
 	Rules view.Rules
+	// Flow says which server's kept data may go into which call; the zero value lets all pass.
+	Flow Flow
 	// Keywords are hidden words by which search finds a server's tools.
 	Keywords map[string][]string
 	// ToolKeywords are hidden words by which search finds one tool; nil means none.
@@ -70,6 +72,7 @@ type Options struct {
 type Dispatcher struct {
 	o          Options
 	policy     *view.Policy
+	flow       flowPolicy
 	definition json.RawMessage
 
 	mu      sync.Mutex
@@ -91,10 +94,14 @@ func New(o Options) (*Dispatcher, error) {
 	if err != nil {
 		return nil, fmt.Errorf("compile rules: %w", err)
 	}
+	flow, err := compileFlow(o.Flow)
+	if err != nil {
+		return nil, err
+	}
 	if o, err = withDefaults(o); err != nil {
 		return nil, err
 	}
-	d := &Dispatcher{o: o, policy: policy, results: map[string]string{}}
+	d := &Dispatcher{o: o, policy: policy, flow: flow, results: map[string]string{}}
 	d.definition = define(o.Catalog.Snapshot(), o.StringArguments)
 	return d, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/proxy-dispatch/proxy-dispatch/dispatch/arguments"
 	"github.com/proxy-dispatch/proxy-dispatch/rawjson"
@@ -32,6 +33,9 @@ func (d *Dispatcher) expand(ctx context.Context, a Agent, q BatchRequest) (out B
 		return q, 0, &Error{Code: BadRequest, Message: fmt.Sprintf("concurrency is %d, the most is %d", q.Concurrency, maxConcurrent)}
 	}
 	list, err := d.elements(ctx, a, q.ForEach)
+	if err == nil {
+		err = d.checkElements(list.from, q.Calls[0])
+	}
 	if err != nil {
 		return q, 0, err
 	}
@@ -41,12 +45,12 @@ func (d *Dispatcher) expand(ctx context.Context, a Agent, q BatchRequest) (out B
 		id = q.IDs[0]
 	}
 	q.Calls, q.IDs, q.bad = nil, nil, nil
-	for v := range rawjson.Elements(list) {
+	for v := range rawjson.Elements(list.data) {
 		if len(q.Calls) == most {
 			left++
 			continue
 		}
-		call.item = v
+		call.item = &element{v, list.from}
 		q.IDs = append(q.IDs, fmt.Sprintf("%s%d", id, len(q.Calls)))
 		q.Calls = append(q.Calls, call)
 	}
@@ -56,12 +60,17 @@ func (d *Dispatcher) expand(ctx context.Context, a Agent, q BatchRequest) (out B
 	return q, left, nil
 }
 
+// element is what one call of a forEach runs for, or the list of all.
+type element struct {
+	data json.RawMessage
+	from spill.Sources
+}
+
 // elements returns the list that forEach stands for: a reference, or the list itself.
-func (d *Dispatcher) elements(ctx context.Context, a Agent, raw json.RawMessage) (json.RawMessage, error) {
+func (d *Dispatcher) elements(ctx context.Context, a Agent, raw json.RawMessage) (*element, error) {
 	wrapped := arguments.Object{{Key: "list", Value: raw}}.Raw() // a binding is of an object
-	bound, _, err := arguments.Bind(ctx, wrapped, nil, func(ctx context.Context, ref arguments.Reference) (json.RawMessage, error) {
-		return d.reference(ctx, a, "", ref)
-	})
+	in := &intake{d: d, agent: a}
+	bound, _, err := arguments.Bind(ctx, wrapped, nil, in.reference)
 	if err != nil {
 		return nil, bindError(err)
 	}
@@ -69,23 +78,35 @@ func (d *Dispatcher) elements(ctx context.Context, a Agent, raw json.RawMessage)
 	if len(list) == 0 || list[0] != '[' {
 		return nil, &Error{Code: BadRequest, Message: "forEach does not stand for a list", Do: `Send {"$from": HANDLE, "path": P} of a list of records`}
 	}
-	return list, nil
+	return &element{list, in.from}, nil
+}
+
+// checkElements refuses a forEach whose call may not be given the elements, rather than each of its calls.
+func (d *Dispatcher) checkElements(from spill.Sources, call CallRequest) error {
+	uses := slices.ContainsFunc(arguments.References(call.Arguments), func(r arguments.Reference) bool { return slices.Contains(r.From, itemName) })
+	if !uses && call.ArgumentsFile != itemName {
+		return nil
+	}
+	if e := d.known(call); e != nil {
+		return d.flow.check(from, e.Ref)
+	}
+	return nil // the calls themselves will say what is wrong
 }
 
 type elementKey struct{}
 
 // elementOf returns the element that a forEach runs for, where names name it.
-func elementOf(ctx context.Context, names []string) (json.RawMessage, bool) {
+func elementOf(ctx context.Context, names []string) (*element, bool) {
 	if len(names) != 1 || names[0] != itemName {
 		return nil, false
 	}
-	element, ok := ctx.Value(elementKey{}).(json.RawMessage)
-	return element, ok
+	el, ok := ctx.Value(elementKey{}).(*element)
+	return el, ok
 }
 
 // extract returns what is wanted of an element.
-func (d *Dispatcher) extract(ctx context.Context, element json.RawMessage, w spill.Want) (json.RawMessage, error) {
-	v, err := d.o.Shelf.Apply(ctx, element, w)
+func (d *Dispatcher) extract(ctx context.Context, el json.RawMessage, w spill.Want) (json.RawMessage, error) {
+	v, err := d.o.Shelf.Apply(ctx, el, w)
 	if err != nil {
 		return nil, shelfError(itemName, err)
 	}

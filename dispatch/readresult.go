@@ -40,6 +40,7 @@ type ReadAnswer struct {
 	Parts           []spill.PartInfo  `json:"parts,omitempty"`
 	LongestLine     int               `json:"longestLine,omitempty"`
 	Expires         string            `json:"expires,omitempty"`
+	From            []string          `json:"from,omitempty"` // where the data came from, with op stat
 	Rows            int               `json:"rows,omitempty"`
 	Form            string            `json:"form,omitempty"` // csv or toon, if the text is that
 	Truncated       bool              `json:"truncated"`
@@ -125,6 +126,7 @@ func (d *Dispatcher) read(ctx context.Context, a Agent, items []spill.Item, r Re
 		out.MatchCount, out.ReturnedMatches = &got.MatchCount, &got.ReturnedMatches
 	}
 	if got.Op == "stat" {
+		out.From = spill.SourcesOf(items).Names()
 		out.Parts, out.Expires, out.EstimatedTokens = art.Parts, art.Expires.UTC().Format("2006-01-02T15:04:05Z"), art.Tokens
 	} else {
 		out.EstimatedTokens = d.o.Tokens.Count(got.Text)
@@ -146,7 +148,7 @@ func (d *Dispatcher) keepRead(ctx context.Context, a Agent, answer *ReadAnswer, 
 	if err != nil {
 		return nil, shelfError(strings.Join(r.Files, ", "), err)
 	}
-	kept, err := d.o.Shelf.PutData(ctx, owner(a), items[0].Artifact.From, v)
+	kept, err := d.o.Shelf.PutData(ctx, owner(a), spill.SourcesOf(items), v)
 	if err != nil {
 		return nil, shelfError(r.Files[0], err)
 	}

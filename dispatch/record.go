@@ -3,6 +3,9 @@ package dispatch
 import (
 	"context"
 	"encoding/json"
+	"errors"
+
+	"github.com/proxy-dispatch/proxy-dispatch/spill"
 )
 
 // Recorder sees the start and the end of every request; metrics, audit and traces hang on it.
@@ -36,6 +39,17 @@ type Outcome struct {
 	Spilled          bool
 	Bytes            int64 // size of the server's result
 	Tokens           int   // its estimated tokens
+	// From is where the kept data came from that the call was given, or that it was denied.
+	From []string
+}
+
+// failed is the outcome of a call that failed.
+func failed(err error) Outcome {
+	out := Outcome{Code: asError(err).Code}
+	if f, ok := errors.AsType[*flowError](err); ok {
+		out.Connection, out.Tool, out.From = f.to.Server, f.to.Name, spill.Sources{f.from}.Names()
+	}
+	return out
 }
 
 // unrecorded is the Recorder of a Dispatcher that was given none.

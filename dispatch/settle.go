@@ -45,7 +45,7 @@ func (d *Dispatcher) settle(ctx context.Context, a Agent, c *performed, limit in
 // answer is what is the same in every form of a call's answer.
 func (c *performed) answer(count func(string) int) *CallAnswer {
 	out := &CallAnswer{Action: "call", Connection: c.entry.Server, Alias: c.alias, Tool: c.entry.Name, Arguments: c.args,
-		Repairs: c.notes, Content: []json.RawMessage{}, Note: c.note}
+		Repairs: c.notes, Content: []json.RawMessage{}, Note: c.note, given: c.given}
 	if f := c.request.ArgumentsFile; f != "" {
 		out.Arguments = arguments.Object{{Key: "_fromFile", Value: mustJSON(f)}}.Raw()
 	}
@@ -112,7 +112,7 @@ func (d *Dispatcher) keep(ctx context.Context, a Agent, c *performed) (*spill.Ar
 	if c.kept != nil {
 		return c.kept, nil
 	}
-	art, err := d.o.Shelf.Put(ctx, owner(a), spill.Source{Server: c.entry.Server, Tool: c.entry.Name, ID: c.request.id}, c.res.raw)
+	art, err := d.o.Shelf.Put(ctx, owner(a), c.from(), c.res.raw)
 	if err != nil {
 		return nil, err
 	}

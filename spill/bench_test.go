@@ -87,7 +87,7 @@ func BenchmarkPut(b *testing.B) {
 			n := 0
 			for b.Loop() {
 				n++
-				from := Source{ID: strconv.Itoa(n), Tool: strconv.Itoa(n)}
+				from := Sources{{Tool: strconv.Itoa(n)}}
 				if _, err := s.Put(b.Context(), ann, from, raw); err != nil {
 					b.Fatal(err)
 				}

@@ -126,7 +126,7 @@ func (s *Shelf) readForeign(ctx context.Context, f *foreignFile, blob Blob) erro
 		return err
 	}
 	f.content = content{Name: f.rel, JSON: f.size <= maxValue && rawjson.Valid(head), Binary: !isText(head), Size: f.size, MimeType: "text/plain"}
-	f.info = Artifact{Handle: f.path, Path: f.path, Bytes: f.size, Created: f.changed}
+	f.info = Artifact{Handle: f.path, Path: f.path, Bytes: f.size, Created: f.changed, From: Sources{{File: filepath.Join(f.root, f.rel)}}}
 	if f.content.JSON {
 		f.content.MimeType = "application/json"
 	}

@@ -255,11 +255,11 @@ func (s *Shelf) pathOf(ctx context.Context, v *view, items []Item, w Want) (json
 	if v.JSON && data[0] == '"' {
 		data = rawjson.Text(data)
 	}
-	owner, from := Owner{}, Source{}
+	var owner Owner
 	if e := items[0].Artifact.entry; e != nil {
-		owner, from = e.Owner, e.Artifact.From
+		owner = e.Owner
 	}
-	kept, err := s.PutData(ctx, owner, from, data)
+	kept, err := s.PutData(ctx, owner, SourcesOf(items), data)
 	if err != nil {
 		return nil, err
 	}

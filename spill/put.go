@@ -20,9 +20,9 @@ const (
 
 // Put keeps a raw MCP result (one JSON object) for its owner: its data laid out line by line, its
 // binary parts decoded, and what else is needed to rebuild it. The bytes are not changed and not held on
-// to. A result that is not JSON is kept as a text. What the owner has of the same tool already, byte for byte, is not
+// to. A result that is not JSON is kept as a text. What the owner has of the same sources already, byte for byte, is not
 // kept twice: its artifact is returned. ErrNoSpace leaves nothing behind.
-func (s *Shelf) Put(ctx context.Context, owner Owner, from Source, raw json.RawMessage) (*Artifact, error) {
+func (s *Shelf) Put(ctx context.Context, owner Owner, from Sources, raw json.RawMessage) (*Artifact, error) {
 	sum := inTime(func() contentSum { return sumOf(owner, from, raw) })
 	r, ok := dissect(raw)
 	if !ok {
@@ -34,7 +34,7 @@ func (s *Shelf) Put(ctx context.Context, owner Owner, from Source, raw json.RawM
 }
 
 // PutData keeps a computed outcome, JSON or text. It has no parts; its raw form is data itself.
-func (s *Shelf) PutData(ctx context.Context, owner Owner, from Source, data []byte) (*Artifact, error) {
+func (s *Shelf) PutData(ctx context.Context, owner Owner, from Sources, data []byte) (*Artifact, error) {
 	sum := inTime(func() contentSum { return sumOf(owner, from, data) })
 	p := payload{bytes: data, json: rawjson.Valid(data)}
 	if p.json {
@@ -50,14 +50,15 @@ func inTime[T any](f func() T) func() T {
 	return func() T { return <-done }
 }
 
-// contentSum tells results of one owner and tool apart.
+// contentSum tells results of one owner and origin apart.
 type contentSum [sha256.Size]byte
 
-func sumOf(owner Owner, from Source, raw []byte) (sum contentSum) {
+func sumOf(owner Owner, from Sources, raw []byte) (sum contentSum) {
 	h := sha256.New()
-	for _, s := range []string{owner.Principal, owner.Session, from.Server, from.Tool} {
+	for _, s := range append([]string{owner.Principal, owner.Session}, from.Names()...) {
 		fmt.Fprintf(h, "%d:%s", len(s), s)
 	}
+	h.Write([]byte{0}) // ends the names
 	h.Write(raw)
 	h.Sum(sum[:0])
 	return sum
@@ -78,7 +79,7 @@ func (s *Shelf) again(sum contentSum) *Artifact {
 	return s.snapshot(e)
 }
 
-func (s *Shelf) keep(ctx context.Context, owner Owner, from Source, r result, data payload, sum contentSum) (*Artifact, error) {
+func (s *Shelf) keep(ctx context.Context, owner Owner, from Sources, r result, data payload, sum contentSum) (*Artifact, error) {
 	if err := s.begin(); err != nil {
 		return nil, err
 	}

@@ -241,6 +241,9 @@ func (s *Shelf) stat(answer Answer, v *view, items []Item, q Query) (Answer, err
 	if about.shape != "" && about.kind != kindBlob {
 		out.WriteString("\nshape: " + about.shape)
 	}
+	if from := SourcesOf(items); len(from) > 0 {
+		out.WriteString("\nfrom: " + from.text())
+	}
 	if about.sample != "" && !q.narrows() {
 		out.WriteString("\nfirst: " + about.sample)
 	}

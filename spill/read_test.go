@@ -159,7 +159,7 @@ func FuzzGrep(f *testing.F) {
 			return
 		}
 		_ = re
-		a, putErr := s.PutData(t.Context(), ann, Source{}, []byte(data+" "))
+		a, putErr := s.PutData(t.Context(), ann, nil, []byte(data+" "))
 		if putErr != nil {
 			t.Fatal(putErr)
 		}

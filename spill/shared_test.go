@@ -58,7 +58,7 @@ const sharedResult = `{"content":[{"type":"text","text":"first"},{"type":"text",
 func TestShared(t *testing.T) {
 	store := localStore(t)
 	one, two := openShared(t, store, nil), openShared(t, store, nil)
-	made, err := one.Put(t.Context(), Owner{"ann", "session of one"}, Source{Server: "s", Tool: "t"}, json.RawMessage(sharedResult))
+	made, err := one.Put(t.Context(), Owner{"ann", "session of one"}, Sources{{Server: "s", Tool: "t"}}, json.RawMessage(sharedResult))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +119,7 @@ func TestSharedAsksLittle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &counted{Store: localStore(t)}
 		one, two := openShared(t, store, nil), openShared(t, store, nil)
-		made, err := one.PutData(t.Context(), ann, Source{}, []byte(`{"a":1}`))
+		made, err := one.PutData(t.Context(), ann, nil, []byte(`{"a":1}`))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -147,7 +147,7 @@ func TestSharedExpiry(t *testing.T) {
 		base := time.Now()
 		clock := func() time.Time { return realNow(store).Add(time.Since(base)) } // files have the time of the system
 		one, two := openShared(t, store, clock), openShared(t, store, clock)
-		made, err := one.PutData(t.Context(), ann, Source{}, []byte(`{"a":1}`))
+		made, err := one.PutData(t.Context(), ann, nil, []byte(`{"a":1}`))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -42,7 +42,7 @@ func child(dir string) {
 		fmt.Println(err)
 		return
 	}
-	a, err := s.Put(context.Background(), ann, Source{}, []byte(text("of the child")))
+	a, err := s.Put(context.Background(), ann, nil, []byte(text("of the child")))
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -61,7 +61,7 @@ func writeOn(dir string) {
 	for i := 0; ; i++ {
 		raw := `{"content":[{"type":"text","text":"` + strings.Repeat("words ", 50_000) + `"},{"type":"image","mimeType":"image/png","data":"` +
 			base64.StdEncoding.EncodeToString(make([]byte, 100_000+i)) + `"}],"n":` + fmt.Sprint(i) + `}`
-		a, err := s.Put(context.Background(), ann, Source{}, []byte(raw))
+		a, err := s.Put(context.Background(), ann, nil, []byte(raw))
 		if err != nil {
 			fmt.Println(err)
 			return
@@ -76,7 +76,7 @@ func TestKilledWhileWriting(t *testing.T) {
 	for n := 1; n <= 5; n++ {
 		cmd, _ := startChild(t, "keep:"+dir)
 		for range n * 50_000 { // some time, of which nobody knows where it ends
-			_ = sumOf(ann, Source{}, []byte("x"))
+			_ = sumOf(ann, nil, []byte("x"))
 		}
 		if err := cmd.Process.Kill(); err != nil {
 			t.Fatal(err)
@@ -114,7 +114,7 @@ func TestPrincipalQuota(t *testing.T) {
 	hers := put(t, s, text("of ann"))
 	var his []*Artifact
 	for i := range 5 {
-		a, err := s.Put(t.Context(), bob, Source{}, []byte(text(fmt.Sprint("of bob ", i))))
+		a, err := s.Put(t.Context(), bob, nil, []byte(text(fmt.Sprint("of bob ", i))))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -123,7 +123,7 @@ func TestPrincipalQuota(t *testing.T) {
 	if !exists(hers.Path) || exists(his[1].Path) || !exists(his[2].Path) {
 		t.Error("one principal's results made room for another's")
 	}
-	if _, err := s.Put(t.Context(), bob, Source{}, []byte(text(strings.Repeat("x", 20_000)))); !errors.Is(err, ErrNoSpace) {
+	if _, err := s.Put(t.Context(), bob, nil, []byte(text(strings.Repeat("x", 20_000)))); !errors.Is(err, ErrNoSpace) {
 		t.Errorf("above the principal's quota: %v", err)
 	}
 	if !exists(hers.Path) {
@@ -134,7 +134,7 @@ func TestPrincipalQuota(t *testing.T) {
 func TestSameContentOnce(t *testing.T) {
 	s := newShelf(t, Options{})
 	a, b := put(t, s, text("same")), put(t, s, text("same"))
-	other, err := s.Put(t.Context(), Owner{"bob", "s"}, Source{Server: "db", Tool: "query"}, []byte(text("same")))
+	other, err := s.Put(t.Context(), Owner{"bob", "s"}, Sources{{Server: "db", Tool: "query"}}, []byte(text("same")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -216,7 +216,7 @@ func TestManyOpenAtOnce(t *testing.T) {
 				t.Errorf("Open: %v", err)
 				return
 			}
-			a, err := s.Put(t.Context(), ann, Source{}, []byte(text("x")))
+			a, err := s.Put(t.Context(), ann, nil, []byte(text("x")))
 			if err != nil || !exists(a.Path) {
 				t.Errorf("Put: %v", err)
 			}
@@ -256,7 +256,7 @@ func TestCloseRemovesAll(t *testing.T) {
 	if left, _ := os.ReadDir(dir); len(left) > 0 {
 		t.Errorf("left: %v", left)
 	}
-	if _, err := s.Put(t.Context(), ann, Source{}, []byte(`{}`)); err == nil {
+	if _, err := s.Put(t.Context(), ann, nil, []byte(`{}`)); err == nil {
 		t.Error("Put works on a closed shelf")
 	}
 	if err := s.Close(); err != nil {
@@ -272,7 +272,7 @@ func TestFind(t *testing.T) {
 	}
 	s := newShelf(t, Options{Dir: dir})
 	a := put(t, s, `{"content":[{"type":"text","text":"x"},{"type":"text","text":"y"}]}`)
-	free, err := s.Put(t.Context(), Owner{}, Source{}, []byte(text("z")))
+	free, err := s.Put(t.Context(), Owner{}, nil, []byte(text("z")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -501,7 +501,7 @@ func TestQuota(t *testing.T) {
 		}
 	}
 	v.close()
-	if _, err := s.Put(t.Context(), ann, Source{}, []byte(text(strings.Repeat("x", 20_000)))); !errors.Is(err, ErrNoSpace) || !exists(big.Path) {
+	if _, err := s.Put(t.Context(), ann, nil, []byte(text(strings.Repeat("x", 20_000)))); !errors.Is(err, ErrNoSpace) || !exists(big.Path) {
 		t.Errorf("a result above the quota: %v", err)
 	}
 	if stats := s.Stats(); stats.Bytes > 10_000 || stats.Files > 5 {
@@ -516,7 +516,7 @@ func TestManyPutsUnderQuota(t *testing.T) {
 	all := make([]*Artifact, n)
 	for i := range n {
 		group.Go(func() {
-			a, err := s.Put(t.Context(), ann, Source{}, []byte(text(strings.Repeat(fmt.Sprintf("result %d\n", i), 50))))
+			a, err := s.Put(t.Context(), ann, nil, []byte(text(strings.Repeat(fmt.Sprintf("result %d\n", i), 50))))
 			if err != nil {
 				t.Errorf("Put: %v", err)
 				return
@@ -554,7 +554,7 @@ func TestEvictionUnderLoad(t *testing.T) {
 		group.Go(func() {
 			for n := range 40 {
 				want := fmt.Sprintf("%d/%d", i, n)
-				a, err := s.Put(t.Context(), ann, Source{}, []byte(`{"content":[{"type":"text","text":"`+want+`"},{"type":"text","text":"x"}]}`))
+				a, err := s.Put(t.Context(), ann, nil, []byte(`{"content":[{"type":"text","text":"`+want+`"},{"type":"text","text":"x"}]}`))
 				if errors.Is(err, ErrNoSpace) {
 					continue // all files are being written or read
 				}
@@ -616,7 +616,7 @@ func TestFullDisk(t *testing.T) {
 	s := newShelf(t, Options{Store: disk})
 	a := put(t, s, text("small"))
 	raw := `{"content":[{"type":"image","data":"AAAA"},{"type":"text","text":"` + strings.Repeat("x", 5000) + `"}]}`
-	if _, err := s.Put(t.Context(), ann, Source{}, []byte(raw)); !errors.Is(err, ErrNoSpace) {
+	if _, err := s.Put(t.Context(), ann, nil, []byte(raw)); !errors.Is(err, ErrNoSpace) {
 		t.Fatalf("Put = %v, want ErrNoSpace", err)
 	}
 	entries, err := os.ReadDir(local.dir)

@@ -47,9 +47,6 @@ type Owner struct{ Principal, Session string }
 
 func (o Owner) anonymous() bool { return o.Principal == "" && o.Session == "" }
 
-// Source tells where a result came from: the connection, its tool, and an id of the call if it had one.
-type Source struct{ Server, Tool, ID string }
-
 // Options of a Shelf. The zero value works.
 type Options struct {
 	Dir            string           // folder under which the process makes its own; default os.TempDir()/proxy-dispatch-UID
@@ -86,7 +83,7 @@ type Artifact struct {
 	Keys        []string // top-level keys, of the records if they are records
 	Rows        int      // elements, if the data is a list
 	Parts       []PartInfo
-	From        Source
+	From        Sources // where the data came from; empty: nobody said
 	Created     time.Time
 	Expires     time.Time
 	MimeType    string // of the data

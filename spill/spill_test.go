@@ -32,7 +32,7 @@ func newShelf(t testing.TB, o Options) *Shelf {
 
 func put(t testing.TB, s *Shelf, raw string) *Artifact {
 	t.Helper()
-	a, err := s.Put(t.Context(), ann, Source{Server: "db", Tool: "query"}, json.RawMessage(raw))
+	a, err := s.Put(t.Context(), ann, Sources{{Server: "db", Tool: "query"}}, json.RawMessage(raw))
 	if err != nil {
 		t.Fatalf("Put: %v", err)
 	}

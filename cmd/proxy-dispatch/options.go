@@ -19,7 +19,7 @@ import (
 // dispatchOptions are the options of the dispatcher that a configuration sets.
 func dispatchOptions(cfg *config.Config) dispatch.Options {
 	o := dispatch.Options{
-		Rules: rulesOf(cfg), Keywords: keywordsOf(cfg),
+		Rules: rulesOf(cfg), Flow: flowOf(cfg), Keywords: keywordsOf(cfg),
 		SearchBudget: cfg.Search.Budget, StringArguments: cfg.Definition.Arguments == "string",
 		SharesFiles: func(server string) bool { return sharesFiles(cfg, server) },
 	}
@@ -71,6 +71,16 @@ func rulesOf(cfg *config.Config) view.Rules {
 		r.Servers[s.Name] = view.ServerRules{Allow: s.Tools.Allow, Deny: s.Tools.Deny, ReadOnly: s.ReadOnly}
 	}
 	return r
+}
+
+func flowOf(cfg *config.Config) (f dispatch.Flow) {
+	for _, r := range cfg.Flow.Allow {
+		f.Allow = append(f.Allow, dispatch.FlowRule(r))
+	}
+	for _, r := range cfg.Flow.Deny {
+		f.Deny = append(f.Deny, dispatch.FlowRule(r))
+	}
+	return f
 }
 
 func keywordsOf(cfg *config.Config) map[string][]string {

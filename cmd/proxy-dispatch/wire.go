@@ -96,7 +96,8 @@ func (p *program) Close() error {
 func (p *program) openShelf(w wiring, cache string) error {
 	s := p.cfg.Spill
 	o := spill.Options{
-		Dir: s.Dir, TTL: s.TTL, QuotaBytes: s.QuotaBytes, QuotaFiles: s.QuotaFiles, ReadCeiling: max(w.ceiling, s.ReadCeiling),
+		Dir: s.Dir, TTL: s.TTL, QuotaBytes: s.QuotaBytes, QuotaFiles: s.QuotaFiles,
+		PrincipalBytes: s.PrincipalBytes, PrincipalFiles: s.PrincipalFiles, ReadCeiling: max(w.ceiling, s.ReadCeiling),
 		Tokens: p.counter, Log: p.log, AllowedRoots: p.cfg.AllowedRoots,
 	}
 	switch {

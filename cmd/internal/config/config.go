@@ -40,6 +40,7 @@ type Config struct {
 	Spill        Spill
 	AllowedRoots []string // folders, absolute
 	Tools        Tools
+	Flow         Flow
 	Search       Search
 	Tokens       Tokens
 	Definition   Definition
@@ -109,6 +110,8 @@ type Spill struct {
 	TTL            time.Duration
 	QuotaBytes     int64
 	QuotaFiles     int
+	PrincipalBytes int64 // of one principal; 0 = all of the quota
+	PrincipalFiles int
 	ReadCeiling    int
 	Bucket         *Bucket // instead of Dir
 }

@@ -47,6 +47,7 @@ func (c *Config) print(show func(*Server) maskedServer, secret, text func(string
 	w.section(root, "spill", func(n *notation.Node) { w.spill(n, &c.Spill, secret) })
 	w.list(root, "allowedRoots", c.AllowedRoots)
 	w.tools(root, c.Tools)
+	w.flow(root, c.Flow)
 	w.section(root, "search", func(n *notation.Node) { w.search(n, &c.Search, secret) })
 	w.section(root, "tokens", func(n *notation.Node) { w.string(n, "encoding", c.Tokens.Encoding) })
 	w.section(root, "definition", func(n *notation.Node) { w.string(n, "arguments", c.Definition.Arguments) })
@@ -130,6 +131,8 @@ func (w writer) spill(n *notation.Node, s *Spill, secret func(string) string) {
 	w.duration(n, "ttl", s.TTL)
 	w.number(n, "quotaBytes", s.QuotaBytes)
 	w.number(n, "quotaFiles", int64(s.QuotaFiles))
+	w.number(n, "principalBytes", s.PrincipalBytes)
+	w.number(n, "principalFiles", int64(s.PrincipalFiles))
 	w.number(n, "readCeiling", int64(s.ReadCeiling))
 	w.bucket(n, s.Bucket, secret)
 }

@@ -55,12 +55,13 @@ func (d *decoder) root(n *notation.Node) {
 	_, roots := f.take("allowedRoots")
 	d.roots(f, roots)
 	d.toolRules(f)
+	d.flow(f)
 	d.search(f)
 	d.tokens(f)
 	d.definition(f)
 	d.log(f)
 	d.out.CacheDir = f.path("cacheDir")
-	f.later("auth", "flow", "script", "hooks", "transparent")
+	f.later("auth", "script", "hooks", "transparent")
 	d.laterViews(f)
 	_, proxy := f.take("proxy")
 	named := d.mapping(proxy, "proxy.")
@@ -169,6 +170,8 @@ func (d *decoder) spill(f *fields) {
 		TTL:            s.duration("ttl"),
 		QuotaBytes:     s.count("quotaBytes", 1, exa),
 		QuotaFiles:     int(s.count("quotaFiles", 1, math.MaxInt32)),
+		PrincipalBytes: s.count("principalBytes", 1, exa),
+		PrincipalFiles: int(s.count("principalFiles", 1, math.MaxInt32)),
 		ReadCeiling:    int(s.count("readCeiling", 1, 1<<30)),
 		Bucket:         d.bucket(s),
 	}

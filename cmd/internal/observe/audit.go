@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/proxy-dispatch/proxy-dispatch/dispatch"
@@ -26,7 +27,7 @@ func (o *Observer) audit(ctx context.Context, c dispatch.CallInfo, out dispatch.
 	if tool == "" {
 		tool = c.Tool
 	}
-	attrs := make([]slog.Attr, 0, 14)
+	attrs := make([]slog.Attr, 0, 15)
 	add := func(key, value string) {
 		if value != "" {
 			attrs = append(attrs, slog.String(key, clip(value, 200)))
@@ -43,6 +44,9 @@ func (o *Observer) audit(ctx context.Context, c dispatch.CallInfo, out dispatch.
 	}
 	if out.Bytes > 0 {
 		attrs = append(attrs, slog.Int64("bytes", out.Bytes), slog.Int("tokens", out.Tokens))
+	}
+	if len(out.From) > 0 {
+		add("from", strings.Join(out.From, ", "))
 	}
 	if out.Spilled {
 		attrs = append(attrs, slog.Bool("spilled", true))

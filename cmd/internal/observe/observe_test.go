@@ -58,6 +58,8 @@ func TestAudit(t *testing.T) {
 			`level=INFO msg=request action=call tool=nope arguments="{path: string(12), n: number}" ms=1500 outcome=unknown_tool`},
 		{"a server's own error", dispatch.CallInfo{Action: "call", Tool: "t"}, dispatch.Outcome{Connection: "s", Tool: "t", IsError: true, Bytes: 5, Tokens: 1},
 			`level=INFO msg=request action=call connection=s tool=t bytes=5 tokens=1 ms=1500 outcome=tool_error`},
+		{"kept data kept from a call", dispatch.CallInfo{Action: "call", Tool: "web/post"}, dispatch.Outcome{Connection: "web", Tool: "post", Code: dispatch.Denied, From: []string{"hr/people"}},
+			`level=INFO msg=request action=call connection=web tool=post from=hr/people ms=1500 outcome=denied`},
 		{"a search", dispatch.CallInfo{Action: "search"}, dispatch.Outcome{}, `level=DEBUG msg=request action=search ms=1500 outcome=ok`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
