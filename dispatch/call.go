@@ -36,6 +36,8 @@ type CallRequest struct {
 	DryRun bool
 	// RequestMeta is the `_meta` of the agent's own request: trace context.
 	RequestMeta json.RawMessage
+	// Form, if not nil, gives what resources and prompts answer a form of the face's own.
+	Form Form
 	// Contact leads back to the agent.
 	Contact
 
@@ -163,7 +165,7 @@ func (d *Dispatcher) perform(ctx context.Context, a Agent, r CallRequest) (*perf
 	if err != nil {
 		return nil, err
 	}
-	c.res, err = received(entry, raw)
+	c.res, err = received(entry, raw, r.Form)
 	return c, err
 }
 

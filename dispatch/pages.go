@@ -102,7 +102,7 @@ func (d *Dispatcher) turnPage(ctx context.Context, c *performed, args json.RawMe
 	if err != nil {
 		return nil, nil, err
 	}
-	res, err := received(c.entry, raw)
+	res, err := received(c.entry, raw, nil)
 	if err != nil {
 		return nil, nil, err
 	}

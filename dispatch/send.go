@@ -73,12 +73,19 @@ func serverError(req Request, se *ServerError) *Error {
 	return e
 }
 
-// received reads the raw answer to a call; what resources and prompts answer becomes content blocks.
-func received(e *catalog.Entry, raw json.RawMessage) (*result, error) {
-	switch e.Kind {
-	case catalog.Resource:
+// received reads the raw answer to a call; what resources and prompts answer becomes content blocks, in the face's
+// own form if it has one.
+func received(e *catalog.Entry, raw json.RawMessage, form Form) (*result, error) {
+	var formed json.RawMessage
+	if form != nil && e.Kind != catalog.Tool {
+		formed = form(e.Kind, raw)
+	}
+	switch {
+	case formed != nil:
+		raw = formed
+	case e.Kind == catalog.Resource:
 		raw = resourceBlocks(raw)
-	case catalog.Prompt:
+	case e.Kind == catalog.Prompt:
 		raw = promptBlocks(raw)
 	}
 	res, err := readResult(raw)
