@@ -172,7 +172,7 @@ func (d *Dispatcher) newBatch(a Agent, q BatchRequest) (*batch, error) {
 		if b.byID[id] != nil {
 			return nil, &Error{Code: BadRequest, Message: fmt.Sprintf("two calls have the id %q", id)}
 		}
-		call.id = id
+		call.id, call.Contact = id, call.alone()
 		it := &batchCall{id: id, request: call, done: make(chan struct{}), err: q.bad[i]}
 		b.items = append(b.items, it)
 		b.byID[id] = it

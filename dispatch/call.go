@@ -72,7 +72,8 @@ type CallAnswer struct {
 	Note string `json:"note,omitempty"` // what became of a call of several requests
 
 	given  spill.Sources
-	inline *result // the server's own result, when it is passed on whole
+	inline *result         // the server's own result, when it is passed on whole
+	asks   json.RawMessage // the server's own, where it wants to know something first
 }
 
 func callRequest(r *request, in Input) CallRequest {
@@ -111,6 +112,7 @@ type performed struct {
 	res     *result         // nil after a dry run
 	kept    *spill.Artifact // the whole result, where it was kept already
 	sent    json.RawMessage // what a dry run would have sent
+	asks    json.RawMessage // in place of a result: what the server wants to know first
 	note    string          // for the agent, beside the result
 	// spillAnyway is set where the sum of a batch leaves no room for this result.
 	spillAnyway bool
@@ -123,6 +125,9 @@ func (c *performed) from() spill.Sources {
 
 // perform is the way of a call up to the server and back.
 func (d *Dispatcher) perform(ctx context.Context, a Agent, r CallRequest) (*performed, error) {
+	if r.Pages != nil {
+		r.Contact = r.alone()
+	}
 	if err := d.admit(r); err != nil {
 		return nil, withFate(err, NotSent)
 	}
@@ -165,6 +170,10 @@ func (d *Dispatcher) perform(ctx context.Context, a Agent, r CallRequest) (*perf
 	if err != nil {
 		return nil, err
 	}
+	if r.asks(raw) {
+		c.asks = raw
+		return c, nil
+	}
 	c.res, err = received(entry, raw, r.Form)
 	return c, err
 }
@@ -189,6 +198,9 @@ func (r *request) failOnce(err error) *Error {
 
 // render gives the MCP result: the server's own with our words in `_meta`, or ours.
 func (c *CallAnswer) render(r *request) Pieces {
+	if c.asks != nil {
+		return Pieces{c.asks}
+	}
 	if r.wantsJSON() {
 		return Pieces{jsonResult(c, c.IsError)}
 	}

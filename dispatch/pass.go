@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/proxy-dispatch/proxy-dispatch/catalog"
-	"github.com/proxy-dispatch/proxy-dispatch/dispatch/arguments"
 	"github.com/proxy-dispatch/proxy-dispatch/dispatch/view"
 	"github.com/proxy-dispatch/proxy-dispatch/rawjson"
 )
@@ -46,9 +45,9 @@ func (d *Dispatcher) pass(ctx context.Context, a Agent, r PassRequest) (json.Raw
 	if err != nil {
 		return nil, withFate(err, NotSent)
 	}
-	return d.forward(ctx, Request{Server: entry.Server, Method: r.Method, Params: withInputs(r), Idempotent: repeatable(r.Method, entry),
+	return d.forward(ctx, Request{Server: entry.Server, Method: r.Method, Params: r.answered(r.Params), Idempotent: repeatable(r.Method, entry),
 		Timeout: r.Timeout, Meta: d.o.Recorder.Inject(ctx, r.Meta),
-		Progress: r.Progress, Told: r.Told, Ask: r.Ask, Asker: r.Asker, Relay: r.Relay})
+		Progress: r.Progress, Told: r.Told, Ask: r.Ask, Capabilities: r.Capabilities, Asker: r.Asker, Relay: r.Relay})
 }
 
 // recordPass begins the record of a request that is passed on; the function it returns ends it.
@@ -71,24 +70,6 @@ func (d *Dispatcher) recordPass(ctx context.Context, a Agent, r PassRequest) (co
 		done(out)
 		return raw, nil
 	}
-}
-
-// withInputs puts the answers to a server's questions back where the server looks for them.
-func withInputs(r PassRequest) json.RawMessage {
-	if r.Inputs == nil && r.State == nil {
-		return r.Params
-	}
-	obj, err := arguments.ParseObject(r.Params)
-	if err != nil {
-		return r.Params // the server says what is wrong with them
-	}
-	if r.Inputs != nil {
-		obj = obj.Set("inputResponses", r.Inputs)
-	}
-	if r.State != nil {
-		obj = obj.Set("requestState", r.State)
-	}
-	return obj.Raw()
 }
 
 // repeatable reports whether a request may be sent again after the session was lost.

@@ -15,7 +15,7 @@ import (
 // outgoing is the request that a call becomes.
 func (d *Dispatcher) outgoing(ctx context.Context, e *catalog.Entry, args json.RawMessage, r CallRequest) (Request, error) {
 	out := Request{Server: e.Server, Timeout: r.Timeout, Meta: d.o.Recorder.Inject(ctx, r.Meta),
-		Progress: r.Progress, Told: r.Told, Ask: r.Ask, Asker: r.Asker, Relay: r.Relay}
+		Progress: r.Progress, Told: r.Told, Ask: r.Ask, Capabilities: r.Capabilities, Asker: r.Asker, Relay: r.Relay}
 	switch e.Kind {
 	case catalog.Resource:
 		uri := e.Name
@@ -34,6 +34,7 @@ func (d *Dispatcher) outgoing(ctx context.Context, e *catalog.Entry, args json.R
 		out.Idempotent = e.ReadOnly != nil && *e.ReadOnly || e.Idempotent != nil && *e.Idempotent
 		out.Params = named(e.Name, args)
 	}
+	out.Params = r.answered(out.Params)
 	return out, nil
 }
 

@@ -23,6 +23,11 @@ const errorHead = 2000
 // settle brings a performed call to the size an agent gets: the result itself, what was asked of it,
 // or a report of where it is kept. limit is in bytes, -1 for none.
 func (d *Dispatcher) settle(ctx context.Context, a Agent, c *performed, limit int64) (*CallAnswer, error) {
+	if c.asks != nil {
+		out := c.answer(d.o.Tokens.Count)
+		out.asks = c.asks
+		return out, nil
+	}
 	if c.res == nil {
 		return d.dryAnswer(c), nil
 	}

@@ -135,6 +135,8 @@ type Request struct {
 	// Ask puts a request of the server to the agent and gives the raw result; an error that is a *RPCError is
 	// the agent's own. Nil: the agent can't be asked.
 	Ask func(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error)
+	// Capabilities is what the agent can do, as it said it; nil if it said nothing.
+	Capabilities json.RawMessage
 	// Asker identifies the agent on a connection that several share; "" is nobody in particular.
 	Asker string
 	// Relay passes a result that asks for input on as it is, instead of asking for the inputs with Ask.
