@@ -37,6 +37,8 @@ type BatchRequest struct {
 	Threshold *int64
 	// ToFile keeps [{id, tool, isError, result}] under a handle, and nothing stays inline.
 	ToFile bool
+	// Reader is CallRequest.Reader, for what is kept of the whole batch.
+	Reader func(uri string) string
 
 	bad map[int]error // calls that could not be read
 }
@@ -317,7 +319,7 @@ func (b *batch) answer(ctx context.Context, q BatchRequest) (*BatchAnswer, error
 	if !q.ToFile {
 		return out, nil
 	}
-	return b.keepAll(ctx, out)
+	return b.keepAll(ctx, q, out)
 }
 
 // fullName is connection/name for the tool of a call, where it is known.
@@ -382,7 +384,7 @@ func (b *batch) spillLargest(limit int64) {
 }
 
 // keepAll keeps the whole batch under one handle and leaves nothing inline.
-func (b *batch) keepAll(ctx context.Context, out *BatchAnswer) (*BatchAnswer, error) {
+func (b *batch) keepAll(ctx context.Context, q BatchRequest, out *BatchAnswer) (*BatchAnswer, error) {
 	type kept struct {
 		ID      string          `json:"id"`
 		Tool    string          `json:"tool"`
@@ -412,7 +414,7 @@ func (b *batch) keepAll(ctx context.Context, out *BatchAnswer) (*BatchAnswer, er
 		return nil, shelfError("batch", err)
 	}
 	out.Handle, out.ResultFile = art.Handle, fileOf(art)
-	out.report = art.Report(spill.ReportExtra{})
+	out.report = art.Report(spill.ReportExtra{Reader: q.Reader})
 	for i := range out.Items {
 		if c := out.Items[i].CallAnswer; c != nil {
 			c.Content, c.StructuredContent, c.inline = []json.RawMessage{}, nil, nil

@@ -32,6 +32,9 @@ type CallRequest struct {
 	Timeout time.Duration
 	// Meta is passed on to the server as `_meta`.
 	Meta json.RawMessage
+	// Reader, for agents that have no readresult, says how a kept result's resource is read; see ReadAsResource. A report
+	// ends with it. Nil: by readresult.
+	Reader func(uri string) string
 	// DryRun stops before the call and shows what would be sent.
 	DryRun bool
 	// RequestMeta is the `_meta` of the agent's own request: trace context.

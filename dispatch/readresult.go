@@ -51,8 +51,9 @@ type ReadAnswer struct {
 	Repairs         []string          `json:"repairs,omitempty"`
 	Content         []json.RawMessage `json:"content"`
 
-	Text  string          `json:"-"`
-	Block json.RawMessage `json:"-"` // an image block, nil if none
+	Text   string          `json:"-"`
+	Block  json.RawMessage `json:"-"` // an image block, nil if none
+	Base64 bool            `json:"-"` // Text is bytes in base64
 }
 
 // Ops are the ways to read, in the order help shows them.
@@ -121,7 +122,7 @@ func (d *Dispatcher) read(ctx context.Context, a Agent, items []spill.Item, r Re
 	art := items[0].Artifact
 	out := &ReadAnswer{Action: "readresult", Op: got.Op, ResultFile: fileOf(art), ByteSize: got.ByteSize, TotalLines: got.TotalLines,
 		Lines: got.Lines, FromLine: got.FromLine, ToLine: got.ToLine, Pattern: got.Pattern, Shape: got.Shape, LongestLine: got.LongestLine,
-		Rows: got.Rows, Form: got.Format, Truncated: got.Truncated, NextLine: got.NextLine, NextOffset: got.NextOffset, Text: got.Text, Block: got.Block, Content: []json.RawMessage{}}
+		Rows: got.Rows, Form: got.Format, Truncated: got.Truncated, NextLine: got.NextLine, NextOffset: got.NextOffset, Text: got.Text, Block: got.Block, Base64: got.Base64, Content: []json.RawMessage{}}
 	if got.Op == "grep" {
 		out.MatchCount, out.ReturnedMatches = &got.MatchCount, &got.ReturnedMatches
 	}

@@ -107,7 +107,7 @@ func (d *Dispatcher) spillResult(ctx context.Context, a Agent, c *performed, lim
 	} else if !c.request.ToFile && !c.spillAnyway && c.res.size() <= limit { // only images or audio are too large: the words stay
 		out.Content = append(out.Content, c.res.texts()...)
 	}
-	out.Content = append(out.Content, textBlock(art.Report(spill.ReportExtra{Repairs: c.notes})))
+	out.Content = append(out.Content, d.reportBlocks(a, art, spill.ReportExtra{Repairs: c.notes, Reader: c.request.Reader})...)
 	out.Content = append(out.Content, d.inlineMediaOf(c.res)...)
 	return out, nil
 }

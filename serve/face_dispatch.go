@@ -11,6 +11,7 @@ import (
 
 // Dispatcher is the one tool; *dispatch.Dispatcher is one. All methods must be safe for concurrent use.
 type Dispatcher interface {
+	KeptReader
 	// Handle answers one use of the tool with a complete CallToolResult.
 	Handle(ctx context.Context, in dispatch.Input) dispatch.Pieces
 	// Definition is the tool's tools/list entry.
@@ -19,7 +20,7 @@ type Dispatcher interface {
 	Instructions() string
 }
 
-// DispatchFace shows the one tool and nothing else.
+// DispatchFace shows the one tool, and kept results as resources.
 func DispatchFace(d Dispatcher) Face {
 	return dispatchFace{tool: d, name: rawjson.Unquote(rawjson.Member(d.Definition(), "name"))}
 }
@@ -37,6 +38,14 @@ func (f dispatchFace) Tools(dispatch.Agent) []json.RawMessage {
 
 // Instructions are the tool's own.
 func (f dispatchFace) Instructions(dispatch.Agent) string { return f.tool.Instructions() }
+
+// Capabilities are those of reading kept results.
+func (f dispatchFace) Capabilities(dispatch.Agent) json.RawMessage { return KeptCapabilities }
+
+// Handle reads kept results.
+func (f dispatchFace) Handle(ctx context.Context, r Request) (dispatch.Pieces, error) {
+	return HandleKept(ctx, f.tool, r)
+}
 
 // Call uses the one tool.
 func (f dispatchFace) Call(ctx context.Context, c Call) (dispatch.Pieces, error) {

@@ -3,6 +3,7 @@ package serve
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -17,7 +18,13 @@ func (o *oneTool) Handle(_ context.Context, in dispatch.Input) dispatch.Pieces {
 	return dispatch.Pieces{[]byte(`{"content":[]}`)}
 }
 func (o *oneTool) Definition() json.RawMessage { return json.RawMessage(`{"name":"proxy-dispatch"}`) }
-func (o *oneTool) Instructions() string        { return "search first" }
+func (o *oneTool) ReadResource(_ context.Context, _ dispatch.Agent, uri string) (json.RawMessage, error) {
+	if uri != "spill://r1ab?op=head" {
+		return nil, &dispatch.Error{Code: dispatch.NotFound, Message: "there is no " + uri}
+	}
+	return json.RawMessage(`{"contents":[]}`), nil
+}
+func (o *oneTool) Instructions() string { return "search first" }
 
 func TestDispatchFace(t *testing.T) {
 	tool := &oneTool{}
@@ -35,5 +42,36 @@ func TestDispatchFace(t *testing.T) {
 	want := dispatch.Input{Agent: call.Agent, Arguments: call.Arguments, Meta: call.Meta}
 	if diff := cmp.Diff(want, tool.got); diff != "" {
 		t.Errorf("input differs (-want +got):\n%s", diff)
+	}
+}
+
+// TestKeptResources: kept results are resources of the face.
+func TestKeptResources(t *testing.T) {
+	face := DispatchFace(&oneTool{})
+	if got := string(face.Capabilities(dispatch.Agent{})); got != `{"resources":{}}` {
+		t.Errorf("capabilities: got %s", got)
+	}
+	for _, tc := range []struct {
+		name, method, params, want string
+		code                       int
+	}{
+		{name: "a part", method: "resources/read", params: `{"uri":"spill://r1ab?op=head"}`, want: `{"contents":[]}`},
+		{name: "another", method: "resources/read", params: `{"uri":"spill://r2ab"}`, code: -32002},
+		{name: "no URI", method: "resources/read", params: `{}`, code: -32002},
+		{name: "a list of none", method: "resources/list", want: `{"resources":[]}`},
+		{name: "templates", method: "resources/templates/list", want: `{"resourceTemplates":[` + string(dispatch.KeptTemplate()) + `]}`},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got, err := face.Handle(t.Context(), Request{Method: tc.method, Params: json.RawMessage(tc.params)})
+			if f, ok := errors.AsType[*Fault](err); ok != (tc.code != 0) || ok && f.Code != tc.code {
+				t.Fatalf("got error %v, want code %d", err, tc.code)
+			}
+			if err == nil && string(got.Raw()) != tc.want {
+				t.Errorf("got %s, want %s", got.Raw(), tc.want)
+			}
+		})
+	}
+	if _, err := face.Handle(t.Context(), Request{Method: "prompts/list"}); !errors.Is(err, ErrNoMethod) {
+		t.Errorf("prompts/list: got %v, want ErrNoMethod", err)
 	}
 }

@@ -50,6 +50,7 @@ type Answer struct {
 	Offset          int64  // bytes, read: where Text begins
 	Rows            int    // elements, if the data is a list
 	Format          string // csv or toon, if Text is that
+	Base64          bool   // Text is bytes in base64
 }
 
 // formats are what Query.Format may be.
@@ -346,7 +347,7 @@ func (s *Shelf) readBinary(answer Answer, v *view, q Query) (Answer, error) {
 		if err := readAt(v.r, buf, min(q.Offset, v.Size)); err != nil {
 			return Answer{}, err
 		}
-		answer.Offset, answer.Text = q.Offset, base64.StdEncoding.EncodeToString(buf)
+		answer.Base64, answer.Offset, answer.Text = true, q.Offset, base64.StdEncoding.EncodeToString(buf)
 		if next := q.Offset + n; next < v.Size {
 			answer.Truncated, answer.NextOffset = true, next
 		}

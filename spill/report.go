@@ -3,6 +3,7 @@ package spill
 import (
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"strings"
 )
 
@@ -14,6 +15,10 @@ type ReportExtra struct {
 	Repairs []string        // notes on the repaired arguments
 	Note    string          // one sentence, first
 	Next    json.RawMessage // the next call to suggest, in place of the one fitted to the kind
+	// Reader, for agents without readresult, says how to read the resource spill://ID?op=…; nil: by readresult.
+	Reader func(uri string) string
+	// Beside is how many of MaxReport tokens go to something beside the report.
+	Beside int
 }
 
 // Report is the text that stands for the result in a conversation: what there is, how to name it and one
@@ -26,11 +31,11 @@ func (a *Artifact) Report(extra ReportExtra) string {
 		{note: 60, shape: 60, sample: 30, parts: 1, repairs: 1, repair: 30},
 		{note: 30},
 	} {
-		if text := a.report(extra, r); a.count == nil || a.count(text) <= MaxReport {
+		if text := a.report(extra, r); a.count == nil || a.count(text) <= MaxReport-extra.Beside {
 			return text
 		}
 	}
-	return fmt.Sprintf("Result kept: %s (%d bytes). Next: %s", clip(a.Handle, 100), a.Bytes, a.call("op", "stat"))
+	return fmt.Sprintf("Result kept: %s (%d bytes). Next: %s", clip(a.Handle, 100), a.Bytes, a.call(extra, "op", "stat"))
 }
 
 // room is how much a report may say of each thing: bytes, or a number.
@@ -63,7 +68,7 @@ func (a *Artifact) report(extra ReportExtra, r room) string {
 	}
 	next := string(extra.Next)
 	if next == "" || len(next) > 600 || r.shape == 0 {
-		next = a.next()
+		next = a.next(extra)
 	}
 	out.WriteString("Next: " + next)
 	return out.String()
@@ -108,18 +113,21 @@ func clipList(words []string, n, each int) string {
 }
 
 // next is a complete call that fits the kind.
-func (a *Artifact) next() string {
+func (a *Artifact) next(extra ReportExtra) string {
 	if a.question != "" {
-		return a.call("jq", a.question)
+		return a.call(extra, "jq", a.question)
 	}
 	switch a.Kind {
 	case kindBlob:
+		if extra.Reader != nil {
+			return a.call(extra, "op", "bytes")
+		}
 		return fmt.Sprintf(`{"action":"call","tool":"TOOL","arguments":{"data":{"$from":%s,"as":"base64"}}}`, jsonText(a.Handle))
 	case kindRecords:
 		if a.field != "" {
-			return a.call("op", "read", "path", "#."+pathKey(a.field))
+			return a.call(extra, "op", "read", "path", "#."+pathKey(a.field))
 		}
-		return a.call("op", "read", "path", "0")
+		return a.call(extra, "op", "read", "path", "0")
 	case kindObject:
 		if a.table == "" {
 			break
@@ -128,17 +136,25 @@ func (a *Artifact) next() string {
 		if a.field != "" {
 			path += "." + pathKey(a.field)
 		}
-		return a.call("op", "read", "path", path)
+		return a.call(extra, "op", "read", "path", path)
 	case kindLog:
-		return a.call("op", "grep", "pattern", "error|warn|fail")
+		return a.call(extra, "op", "grep", "pattern", "error|warn|fail")
 	case kindText:
-		return a.call("op", "grep", "pattern", "WORD")
+		return a.call(extra, "op", "grep", "pattern", "WORD")
 	}
-	return a.call("op", "head", "lines", 20)
+	return a.call(extra, "op", "head", "lines", 20)
 }
 
-// call renders a readresult call with the given parameters, names and values by turns.
-func (a *Artifact) call(parameters ...any) string {
+// call renders a readresult call, or the reading of a resource, with the given parameters, names and values by turns.
+func (a *Artifact) call(extra ReportExtra, parameters ...any) string {
+	if extra.Reader != nil {
+		uri, sep := a.URI(), "?"
+		for i := 0; i+1 < len(parameters); i += 2 {
+			value := strings.ReplaceAll(url.QueryEscape(fmt.Sprint(parameters[i+1])), "+", "%20")
+			uri, sep = uri+fmt.Sprintf("%s%s=%s", sep, parameters[i], value), "&"
+		}
+		return extra.Reader(uri)
+	}
 	out := `{"action":"readresult","resultFile":` + jsonText(clip(a.Handle, 400))
 	for i := 0; i+1 < len(parameters); i += 2 {
 		out += fmt.Sprintf(",%q:%s", parameters[i], jsonText(parameters[i+1]))
