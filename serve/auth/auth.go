@@ -41,7 +41,7 @@ type Identity struct {
 
 // Source recognises one kind of credential. Implementations are safe for concurrent use.
 type Source interface {
-	// Identify says whose credential it is. It fails with an error that wraps ErrInvalid, ErrScope or ErrUnavailable,
+	// identify says whose credential it is. It fails with an error that wraps ErrInvalid, ErrScope or ErrUnavailable,
 	// and with errOther for a credential of another kind.
 	identify(ctx context.Context, credential string) (Identity, error)
 }
