@@ -29,7 +29,8 @@ const maxCredential = 16 << 10
 
 // Identity is who sent a request.
 type Identity struct {
-	// Principal is unique among all who may come in: a token's name, or the subject an issuer knows.
+	// Principal is unique among all who may come in: a token's name, or SUBJECT@ISSUER without the https:// of the
+	// issuer's URL, so that nobody can take the name of somebody whom another source knows.
 	Principal string
 	// Role names the rights of a token that was made with one; "" leaves them to the principal and its scopes.
 	Role string

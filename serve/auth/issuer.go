@@ -28,7 +28,7 @@ type IssuerOptions struct {
 	Algorithms []string
 	// Scopes must all be granted, or the token is refused with ErrScope.
 	Scopes []string
-	// Claim names the claim that is the principal; "" means sub.
+	// Claim names the claim that tells who it is; "" means sub.
 	Claim string
 	// Skew is how far the clocks may be apart; 0 means 60 s.
 	Skew time.Duration
@@ -168,7 +168,8 @@ func (i *Issuer) accept(claims json.RawMessage) (Identity, error) {
 	if err := json.Unmarshal(all[i.o.Claim], &principal); err != nil || principal == "" || len(principal) > 256 {
 		return Identity{}, fmt.Errorf("%w: it does not say whose it is", ErrInvalid)
 	}
-	return Identity{Principal: principal, Scopes: scopes, Claims: claims}, nil
+	_, issuer, _ := strings.Cut(i.o.URL, "://")
+	return Identity{Principal: principal + "@" + issuer, Scopes: scopes, Claims: claims}, nil
 }
 
 func instant(n *json.Number) (time.Time, bool) {

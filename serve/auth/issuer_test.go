@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -153,7 +154,7 @@ func TestIssuer(t *testing.T) {
 			if !errors.Is(err, tt.err) {
 				t.Fatalf("got %v, want %v", err, tt.err)
 			}
-			if err == nil && (who.Principal != "alice" || len(who.Claims) == 0) {
+			if err == nil && (who.Principal != "alice@"+strings.TrimPrefix(p.url, "http://") || len(who.Claims) == 0) {
 				t.Errorf("got %+v", who)
 			}
 			if err != nil && (who.Principal != "" || who.Claims != nil) {

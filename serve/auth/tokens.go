@@ -29,11 +29,12 @@ const maxTokenFile = 16 << 20
 var (
 	ErrTokenExists = errors.New("a token of that name exists")
 	ErrNoToken     = errors.New("there is no token of that name")
+	ErrTokenName   = errors.New("the name of a token has 1 to 128 bytes without spaces, control characters and @")
 )
 
 // Token is what is kept of a bearer token; the token itself is not.
 type Token struct {
-	// Name is unique in its file; it is the principal.
+	// Name is unique in its file and holds no @; it is the principal.
 	Name string `json:"name"`
 	// Role names the rights it has; "" means those of the principal.
 	Role    string     `json:"role,omitempty"`
@@ -74,8 +75,11 @@ func (f *TokenFile) List() ([]Token, error) {
 }
 
 // Create makes a token and returns it: the only time that it can be seen. A life of 0 is without end.
-// It fails with ErrTokenExists.
+// It fails with ErrTokenExists, and with ErrTokenName for a name that holds an @ or has not 1 to 128 bytes.
 func (f *TokenFile) Create(name, role string, life time.Duration) (string, error) {
+	if name == "" || len(name) > 128 || strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '@' }) {
+		return "", ErrTokenName
+	}
 	token := tokenPrefix + rand.Text()
 	t := Token{Name: name, Role: role, Created: f.now().UTC().Truncate(time.Second), Hash: hashOf(token)}
 	if life > 0 {

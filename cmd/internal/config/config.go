@@ -37,6 +37,7 @@ type Config struct {
 	Servers      []Server // in file order
 	Expose       []string // faces; default dispatch
 	HTTP         HTTP
+	Auth         Auth
 	Spill        Spill
 	AllowedRoots []string // folders, absolute
 	Tools        Tools

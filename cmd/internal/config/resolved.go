@@ -44,6 +44,7 @@ func (c *Config) print(show func(*Server) maskedServer, secret, text func(string
 		w.string(n, "listen", c.HTTP.Listen)
 		w.section(n, "tls", func(n *notation.Node) { w.string(n, "cert", c.HTTP.TLS.Cert); w.string(n, "key", c.HTTP.TLS.Key) })
 	})
+	w.auth(root, &c.Auth)
 	w.section(root, "spill", func(n *notation.Node) { w.spill(n, &c.Spill, secret) })
 	w.list(root, "allowedRoots", c.AllowedRoots)
 	w.tools(root, c.Tools)
