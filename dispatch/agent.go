@@ -4,8 +4,12 @@ import "encoding/json"
 
 // Agent is who asks: an LLM host or a program. The zero Agent is an anonymous one.
 type Agent struct {
-	// Principal names whose rights apply; empty is anonymous.
+	// Principal names who it is; empty is anonymous.
 	Principal string
+	// Role names the rights that apply; empty means all.
+	Role string
+	// Claims is the text of the JSON object an identity provider signed about it; "" if there is none.
+	Claims string
 	// Session scopes the handles of spilled results; empty means that only long ids reach them.
 	Session string
 	// Client is the agent's own name (clientInfo.name); it chooses the inline budget.

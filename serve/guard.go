@@ -7,24 +7,29 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
+
+	"github.com/proxy-dispatch/proxy-dispatch/dispatch"
 )
 
 // guard turns away what a browser on a foreign page, or nobody we know, might send.
 type guard struct {
 	names   map[string]bool // hosts beside the loopback ones
 	anyHost bool
-	auth    func(*http.Request) (string, error)
-	open    map[string]bool // paths that need no authentication
+	door    Doorkeeper      // nil: everybody is anonymous
+	open    map[string]bool // paths that need no authentication; one that ends in / stands for all below it
 	next    http.Handler
 }
 
-type principalKey struct{}
+type agentKey struct{}
 
-// principalOf is who sent the request of ctx, "" if anonymous.
-func principalOf(ctx context.Context) string {
-	name, _ := ctx.Value(principalKey{}).(string)
-	return name
+// agentOf is who sent the request of ctx, as far as its credential tells.
+func agentOf(ctx context.Context) dispatch.Agent {
+	a, _ := ctx.Value(agentKey{}).(dispatch.Agent)
+	return a
 }
+
+// principalOf is the principal who sent the request of ctx, "" if anonymous.
+func principalOf(ctx context.Context) string { return agentOf(ctx).Principal }
 
 // ServeHTTP checks Host, then Origin, then who it is.
 func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -37,16 +42,36 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "requests from this origin are refused", http.StatusForbidden)
 		return
 	}
-	if g.auth != nil && !g.open[r.URL.Path] {
-		principal, err := g.auth(r)
+	if g.door != nil && !g.isOpen(r.URL.Path) {
+		agent, err := g.door.Enter(r)
 		if err != nil {
-			w.Header().Set("WWW-Authenticate", "Bearer")
-			http.Error(w, "authentication is required", http.StatusUnauthorized)
+			g.refuse(w, r, err)
 			return
 		}
-		r = r.WithContext(context.WithValue(r.Context(), principalKey{}, principal))
+		r = r.WithContext(context.WithValue(r.Context(), agentKey{}, agent))
 	}
 	g.next.ServeHTTP(w, r)
+}
+
+func (g *guard) isOpen(path string) bool {
+	for p := range g.open {
+		if path == p || strings.HasSuffix(p, "/") && strings.HasPrefix(path, p) {
+			return true
+		}
+	}
+	return false
+}
+
+func (g *guard) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	status, challenge := g.door.Refuse(r, err)
+	if challenge != "" {
+		w.Header().Set("WWW-Authenticate", challenge)
+	}
+	words := "authentication is required"
+	if status != http.StatusUnauthorized {
+		words = strings.ToLower(http.StatusText(status))
+	}
+	http.Error(w, words, status)
 }
 
 func (g *guard) hostAllowed(host string) bool {

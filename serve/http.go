@@ -23,11 +23,13 @@ type HTTPOptions struct {
 	Paths map[string]Face
 	// Hosts are names this machine is known by beside loopback and the host of Addr, without port.
 	Hosts []string
-	// Auth proves who sent a request, on all paths but /healthz and /readyz. Its error is not shown.
-	// It must be safe for concurrent use. Nil: everybody is anonymous.
-	Auth func(*http.Request) (principal string, err error)
+	// Auth says who sent a request, on all paths but /healthz, /readyz and Open. Nil: everybody is anonymous.
+	Auth Doorkeeper
 	// Extra are further handlers by path, such as /metrics.
 	Extra map[string]http.Handler
+	// Open are further handlers for everybody who passes the checks of Host and Origin, by path; one that ends in /
+	// stands for all below it.
+	Open map[string]http.Handler
 	// Ready says why we are not ready yet, for /readyz; its text is shown. Nil: always ready.
 	Ready func() error
 	// OnListen is told the address once connections are accepted.
@@ -143,7 +145,7 @@ func newSite(o HTTPOptions) (*site, error) {
 	s := &site{guard: guard{
 		names:   map[string]bool{},
 		anyHost: host == "", // our names are not known then, and Auth keeps strangers out
-		auth:    o.Auth,
+		door:    o.Auth,
 		open:    map[string]bool{"/healthz": true, "/readyz": true},
 		next:    mux,
 	}}
@@ -160,6 +162,10 @@ func newSite(o HTTPOptions) (*site, error) {
 	}
 	mux.HandleFunc("/healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("/readyz", func(w http.ResponseWriter, _ *http.Request) { ready(w, o.Ready) })
+	for path, handler := range o.Open {
+		s.open[path] = true
+		mux.Handle(path, http.MaxBytesHandler(handler, o.MaxMessage))
+	}
 	for path, handler := range o.Extra {
 		mux.Handle(path, http.MaxBytesHandler(handler, o.MaxMessage))
 	}

@@ -17,6 +17,8 @@ import (
 	"github.com/mark3labs/mcp-go/client/transport"
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
+
+	"github.com/proxy-dispatch/proxy-dispatch/dispatch"
 )
 
 func startHTTP(t *testing.T, o HTTPOptions) *httptest.Server {
@@ -197,13 +199,8 @@ func TestHTTPPaths(t *testing.T) {
 }
 
 func TestHTTPAuth(t *testing.T) {
-	auth := func(r *http.Request) (string, error) {
-		if name, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
-			return name, nil
-		}
-		return "", errors.New("secret reason")
-	}
-	s := startHTTP(t, HTTPOptions{Options: Options{Face: newFakeFace()}, Addr: "0.0.0.0:0", Auth: auth})
+	note := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "open") })
+	s := startHTTP(t, HTTPOptions{Options: Options{Face: newFakeFace()}, Addr: "0.0.0.0:0", Auth: byName{}, Open: map[string]http.Handler{"/note/": note}})
 	if status, _, body := post(t, s.URL+"/mcp", "", hello); status != 401 || strings.Contains(body, "secret") {
 		t.Errorf("no token: got %d %s, want 401", status, body)
 	}
@@ -215,9 +212,35 @@ func TestHTTPAuth(t *testing.T) {
 	if status, _, _ := post(t, s.URL+"/mcp", ann, who, "Authorization", "Bearer bob"); status != 404 {
 		t.Errorf("bob in the session of ann: got %d, want 404", status)
 	}
+	if status, _, body := post(t, s.URL+"/mcp", "", hello, "Authorization", "Bearer eve"); status != 403 || strings.Contains(body, "secret") {
+		t.Errorf("eve: got %d %s, want 403", status, body)
+	}
+	if answer, err := http.Get(s.URL + "/mcp"); err != nil || answer.Header.Get("WWW-Authenticate") != `Bearer scope="s"` {
+		t.Errorf("the challenge: got %v, %v", answer, err)
+	}
+	if answer, err := http.Get(s.URL + "/note/below"); err != nil || answer.StatusCode != 200 {
+		t.Errorf("an open path without a token: got %v, %v, want 200", answer, err)
+	}
 	if answer, err := http.Get(s.URL + "/healthz"); err != nil || answer.StatusCode != 200 {
 		t.Errorf("healthz without a token: got %v, %v, want 200", answer, err)
 	}
+}
+
+// byName lets everybody in who gives a name, save eve.
+type byName struct{}
+
+func (byName) Enter(r *http.Request) (dispatch.Agent, error) {
+	if name, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok && name != "eve" {
+		return dispatch.Agent{Principal: name}, nil
+	}
+	return dispatch.Agent{}, errors.New("secret reason")
+}
+
+func (byName) Refuse(r *http.Request, _ error) (int, string) {
+	if r.Header.Get("Authorization") != "" {
+		return http.StatusForbidden, ""
+	}
+	return http.StatusUnauthorized, `Bearer scope="s"`
 }
 
 func TestHTTPRefusesAddress(t *testing.T) {

@@ -12,7 +12,6 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
-	"github.com/proxy-dispatch/proxy-dispatch/dispatch"
 	"github.com/proxy-dispatch/proxy-dispatch/rawjson"
 )
 
@@ -147,7 +146,8 @@ func (s *spot) postInSession(w http.ResponseWriter, r *http.Request, m message, 
 		defer cancel()
 		defer context.AfterFunc(n.life, cancel)()
 		out := newStream(w, r)
-		agent := dispatch.Agent{Principal: principalOf(ctx), Session: n.id, Client: client}
+		agent := agentOf(ctx)
+		agent.Session, agent.Client = n.id, client
 		result, bad := s.call(ctx, m.params, caller{agent: agent, write: out.notify})
 		if cancelled(ctx) {
 			out.drop()
@@ -188,7 +188,7 @@ func (s *spot) modernAnswer(m message) func(context.Context, *stream) (int, part
 		}
 	case string(mcp.MethodToolsCall):
 		return func(ctx context.Context, out *stream) (int, parts) {
-			agent := dispatch.Agent{Principal: principalOf(ctx)}
+			agent := agentOf(ctx)
 			result, bad := s.call(ctx, m.params, caller{agent: agent, write: out.notify})
 			return modernStatus(bad), answerTo(m.id, result, bad)
 		}
