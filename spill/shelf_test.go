@@ -510,7 +510,7 @@ func TestQuota(t *testing.T) {
 }
 
 func TestManyPutsUnderQuota(t *testing.T) {
-	s := newShelf(t, Options{})
+	s := newShelf(t, Options{QuotaBytes: 1_000_000, QuotaFiles: 1000})
 	const n = 1000
 	var group sync.WaitGroup
 	all := make([]*Artifact, n)
