@@ -10,6 +10,8 @@ type Agent struct {
 	Role string
 	// Claims is the text of the JSON object an identity provider signed about it; "" if there is none.
 	Claims string
+	// View names the tool view the agent came in by; empty is none. It sees nothing else.
+	View string
 	// Session scopes the handles of spilled results; empty means that only long ids reach them.
 	Session string
 	// Client is the agent's own name (clientInfo.name); it chooses the inline budget.

@@ -296,7 +296,7 @@ func (b *batch) answer(ctx context.Context, q BatchRequest) (*BatchAnswer, error
 	}
 	out := &BatchAnswer{Action: "batch", Items: []BatchItem{}}
 	for i, it := range b.items {
-		item := BatchItem{ID: it.id, Index: i, name: b.d.fullName(it.request)}
+		item := BatchItem{ID: it.id, Index: i, name: b.d.fullName(b.agent, it.request)}
 		var answer *CallAnswer
 		err := it.err
 		if err == nil {
@@ -323,24 +323,24 @@ func (b *batch) answer(ctx context.Context, q BatchRequest) (*BatchAnswer, error
 }
 
 // fullName is connection/name for the tool of a call, where it is known.
-func (d *Dispatcher) fullName(r CallRequest) string {
-	if e := d.known(r); e != nil {
+func (d *Dispatcher) fullName(a Agent, r CallRequest) string {
+	if e := d.known(a, r); e != nil {
 		return e.Ref.String()
 	}
 	return r.Tool
 }
 
 // known is what a call's tool is, without asking anybody; nil if that is not known.
-func (d *Dispatcher) known(r CallRequest) *catalog.Entry {
-	server := ""
+func (d *Dispatcher) known(a Agent, r CallRequest) *catalog.Entry {
+	v, server := d.Seen(a), ""
 	if r.Connection != "" {
-		srv := d.o.Catalog.Snapshot().Server(r.Connection)
+		srv := v.Snapshot.Server(r.Connection)
 		if srv == nil {
 			return nil
 		}
 		server = srv.Name
 	}
-	e, err := find(d.view(), kindOf(string(r.Type)), r.Tool, server)
+	e, err := find(v, kindOf(string(r.Type)), r.Tool, server)
 	if err != nil {
 		return nil
 	}

@@ -164,7 +164,9 @@ func (d *Dispatcher) items(ctx context.Context, a Agent, names []string) ([]spil
 	return items, nil
 }
 
-func owner(a Agent) spill.Owner { return spill.Owner{Principal: a.Principal, Session: a.Session} }
+func owner(a Agent) spill.Owner {
+	return spill.Owner{Principal: a.Principal, Session: a.Session, View: a.View}
+}
 
 // bindError keeps errors that already have a code; the rest is the agent's reference.
 func bindError(err error) error {

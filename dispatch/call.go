@@ -7,6 +7,7 @@ import (
 
 	"github.com/proxy-dispatch/proxy-dispatch/catalog"
 	"github.com/proxy-dispatch/proxy-dispatch/dispatch/arguments"
+	"github.com/proxy-dispatch/proxy-dispatch/dispatch/view"
 	"github.com/proxy-dispatch/proxy-dispatch/spill"
 )
 
@@ -107,7 +108,8 @@ func (d *Dispatcher) Call(ctx context.Context, a Agent, r CallRequest) (*CallAns
 // performed is a call whose answer is there but not yet in the size an agent gets.
 type performed struct {
 	request CallRequest
-	entry   *catalog.Entry
+	entry   *catalog.Entry  // as the agent sees it
+	own     view.Origin     // what stands behind it
 	alias   string          // of its connection
 	args    json.RawMessage // as sent
 	notes   []string
@@ -123,7 +125,7 @@ type performed struct {
 
 // from is where the result comes from: the tool, and what it was given.
 func (c *performed) from() spill.Sources {
-	return spill.Sources{{Server: c.entry.Server, Tool: c.entry.Name}}.With(c.given.Given()...)
+	return spill.Sources{{Server: c.own.Entry.Server, Tool: c.own.Entry.Name}}.With(c.given.Given()...)
 }
 
 // perform is the way of a call up to the server and back.
@@ -134,21 +136,22 @@ func (d *Dispatcher) perform(ctx context.Context, a Agent, r CallRequest) (*perf
 	if err := d.admit(r); err != nil {
 		return nil, withFate(err, NotSent)
 	}
-	if connection, uri, ok := d.cutConnection(r.Tool); ok && r.Type == catalog.Resource && r.Connection == "" {
+	if connection, uri, ok := d.cutConnection(a, r.Tool); ok && r.Type == catalog.Resource && r.Connection == "" {
 		r.Connection, r.Tool = connection, uri
 	}
-	entry, v, err := d.resolve(ctx, kindOf(string(r.Type)), r.Tool, r.Connection, waitOf(r))
+	entry, v, err := d.resolve(ctx, a, kindOf(string(r.Type)), r.Tool, r.Connection, waitOf(r))
 	if err != nil {
 		entry, err = unlisted(v, r, err)
 	}
 	if err != nil {
 		return nil, withFate(err, NotSent)
 	}
-	schema := d.schemaOf(entry)
+	schema := d.schemaOf(a, entry)
 	if entry.Template && r.Tool != entry.Name { // the URI is whole: there is nothing to fill in
 		schema = nil
 	}
-	in := &intake{d: d, agent: a, to: entry.Ref}
+	own := v.Origin(entry)
+	in := &intake{d: d, agent: a, to: own.Entry.Ref}
 	args, notes, err := in.bind(ctx, entry, schema, r)
 	if err != nil {
 		return nil, withFate(err, NotSent)
@@ -157,7 +160,7 @@ func (d *Dispatcher) perform(ctx context.Context, a Agent, r CallRequest) (*perf
 	if err != nil {
 		return nil, withFate(shadowed(err, schema, r), NotSent)
 	}
-	c := &performed{request: r, entry: entry, alias: v.Snapshot.Server(entry.Server).Alias, args: args, notes: notes, given: in.from}
+	c := &performed{request: r, entry: entry, own: own, alias: v.Snapshot.Server(entry.Server).Alias, args: args, notes: notes, given: in.from}
 	req, err := d.outgoing(ctx, entry, args, r)
 	if err != nil {
 		return nil, withFate(err, NotSent)

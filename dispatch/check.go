@@ -81,20 +81,21 @@ func (c *schemaCache) of(e *catalog.Entry) (*arguments.Schema, error) {
 	return k.schema, k.err
 }
 
-// schema returns the compiled input schema of an entry of the newest view.
-func (d *Dispatcher) schema(e *catalog.Entry) (*arguments.Schema, error) {
+// schema returns the compiled input schema of an entry that an agent sees.
+func (d *Dispatcher) schema(a Agent, e *catalog.Entry) (*arguments.Schema, error) {
 	if e.InputSchema == nil {
 		return nil, errors.New("no input schema")
 	}
-	d.mu.Lock()
-	cache := d.checks
-	d.mu.Unlock()
+	l := d.lens(a)
+	l.mu.Lock()
+	cache := l.checks
+	l.mu.Unlock()
 	return cache.of(e)
 }
 
 // schemaOf is schema for a call: nil where the entry has no schema that can be used.
-func (d *Dispatcher) schemaOf(e *catalog.Entry) *arguments.Schema {
-	s, err := d.schema(e)
+func (d *Dispatcher) schemaOf(a Agent, e *catalog.Entry) *arguments.Schema {
+	s, err := d.schema(a, e)
 	if err != nil {
 		d.o.Log.Debug("input schema can't be used", "tool", e.Ref.String(), "error", err)
 		return nil

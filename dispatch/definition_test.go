@@ -29,7 +29,7 @@ func TestDefinitionFits(t *testing.T) {
 				s.Servers = append(s.Servers, &catalog.Server{Name: tc.names(i)})
 			}
 			for _, asString := range []bool{false, true} {
-				got := counter.Count(string(define(s, asString)))
+				got := counter.Count(string(define(s, func(string) bool { return true }, asString)))
 				if got > 500 {
 					t.Errorf("got %d tokens (arguments as a string: %v), want at most 500", got, asString)
 				}

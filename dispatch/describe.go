@@ -70,7 +70,7 @@ const maxDescribed = 20
 
 // Describe tells everything about the named entries, or, with a connection and no name, what the
 // server says of itself. An unknown name fails the whole request with the nearest names.
-func (d *Dispatcher) Describe(ctx context.Context, _ Agent, q DescribeRequest) (*DescribeAnswer, error) {
+func (d *Dispatcher) Describe(ctx context.Context, agent Agent, q DescribeRequest) (*DescribeAnswer, error) {
 	if len(q.Names) == 0 && q.Connection == "" {
 		return nil, &Error{Code: BadRequest, Message: "tool is missing", Do: "Name a tool as connection/name, or a connection to learn about its server"}
 	}
@@ -79,7 +79,7 @@ func (d *Dispatcher) Describe(ctx context.Context, _ Agent, q DescribeRequest) (
 	}
 	a := &DescribeAnswer{Action: "describe", Items: []Described{}, detail: q.Detail, count: d.o.Tokens.Count}
 	if len(q.Names) == 0 {
-		v, err := d.fresh(ctx, false, q.Connection)
+		v, err := d.fresh(ctx, agent, false, q.Connection)
 		if err != nil {
 			return nil, err
 		}
@@ -87,11 +87,11 @@ func (d *Dispatcher) Describe(ctx context.Context, _ Agent, q DescribeRequest) (
 		return a, nil
 	}
 	for _, name := range q.Names {
-		e, v, err := d.resolve(ctx, kindOf(string(q.Type)), name, q.Connection, firstAnswer)
+		e, v, err := d.resolve(ctx, agent, kindOf(string(q.Type)), name, q.Connection, firstAnswer)
 		if err != nil {
 			return nil, err
 		}
-		a.Items = append(a.Items, d.described(v, e))
+		a.Items = append(a.Items, d.described(agent, v, e))
 	}
 	if q.Path != "" {
 		if _, err := signature.Type(a.Items[0].InputSchema, q.Path, signature.MaxType); err != nil {
@@ -106,7 +106,7 @@ func (d *Dispatcher) serverInfo(v *view.View, s *catalog.Server) *ServerInfo {
 	return &ServerInfo{Connection: d.connection(v, s), Instructions: s.Instructions, Capabilities: s.Capabilities, ProtocolVersion: s.ProtocolVersion}
 }
 
-func (d *Dispatcher) described(v *view.View, e *catalog.Entry) Described {
+func (d *Dispatcher) described(agent Agent, v *view.View, e *catalog.Entry) Described {
 	it := Described{Connection: e.Server, Type: e.Kind, Name: catalog.Clean(e.Name), Title: e.Title, Description: e.Description, Signature: e.Signature(),
 		InputSchema: catalog.Visible(e.InputSchema), OutputSchema: catalog.Visible(e.OutputSchema), Annotations: catalog.Visible(e.Annotations), entry: e, state: d.state(e.Server)}
 	if srv := v.Snapshot.Server(e.Server); srv != nil {
@@ -115,12 +115,12 @@ func (d *Dispatcher) described(v *view.View, e *catalog.Entry) Described {
 	if it.InputSchema == nil {
 		it.InputSchema = json.RawMessage(`{"type":"object"}`)
 	}
-	if schema, err := d.schema(e); err == nil {
+	if schema, err := d.schema(agent, e); err == nil {
 		it.Example = schema.Example()
 	}
 	if e.OutputSchema == nil {
 		d.mu.Lock()
-		it.SeenResult = d.results[e.Ref.String()]
+		it.SeenResult = d.results[shapeKey{agent.View, e.Ref}]
 		d.mu.Unlock()
 	}
 	return it

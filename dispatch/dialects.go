@@ -19,7 +19,7 @@ func (d *Dispatcher) DefinitionFor(dialect Dialect) (json.RawMessage, error) {
 		Description string          `json:"description"`
 		InputSchema json.RawMessage `json:"inputSchema"`
 	}
-	if err := json.Unmarshal(d.definition, &def); err != nil {
+	if err := json.Unmarshal(d.Definition(Agent{}), &def); err != nil {
 		return nil, &Error{Code: Internal, Message: "read the definition: " + err.Error(), Err: err}
 	}
 	const name = "proxy_dispatch"

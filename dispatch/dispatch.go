@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
-	"time"
 
 	"github.com/proxy-dispatch/proxy-dispatch/catalog"
 	"github.com/proxy-dispatch/proxy-dispatch/dispatch/view"
@@ -39,6 +38,11 @@ type Options struct {
 	Tokens *tokens.Counter
 	// Rules say which tools are seen; the zero value lets all through.
 	Rules view.Rules
+	// Views are the tool views by name. An agent with a View sees nothing else.
+	Views map[string]view.Definition
+	// Rights says what an agent may see at most, by its role or principal; ok is false where nothing limits it. It is
+	// asked at every look-up and must not block. Nil: nothing limits anybody.
+	Rights func(a Agent) (rules view.Rules, ok bool)
 	// Flow says which server's kept data may go into which call; the zero value lets all pass.
 	Flow Flow
 	// Keywords are hidden words by which search finds a server's tools.
@@ -70,40 +74,32 @@ type Options struct {
 
 // Dispatcher answers requests. It is safe for concurrent use; Close ends it.
 type Dispatcher struct {
-	o          Options
-	policy     *view.Policy
-	flow       flowPolicy
-	definition json.RawMessage
+	o      Options
+	lenses *lenses
+	flow   flowPolicy
 
 	mu      sync.Mutex
-	seen    *view.View        // of the newest snapshot
-	checks  *schemaCache      // compiled input schemas of the newest snapshot
-	native  nativeTokens      // what the tools would cost without us
-	results map[string]string // result shapes by ref, as seen in earlier calls
-
-	indexing sync.Mutex // held while an index is chosen or built
-	index    *indexed   // of the newest view that was searched
+	results map[shapeKey]string // result shapes, as seen in earlier calls
 }
 
-// New returns a Dispatcher; it fails when the rules hold a bad pattern.
+// New returns a Dispatcher; it fails when the rules or a view hold a bad pattern.
 func New(o Options) (*Dispatcher, error) {
 	if o.Catalog == nil || o.Forwarder == nil || o.Shelf == nil {
 		return nil, errors.New("dispatch: Catalog, Forwarder and Shelf are required")
-	}
-	policy, err := view.Compile(o.Rules)
-	if err != nil {
-		return nil, fmt.Errorf("compile rules: %w", err)
 	}
 	flow, err := compileFlow(o.Flow)
 	if err != nil {
 		return nil, err
 	}
-	if o, err = withDefaults(o); err != nil {
+	o, err = withDefaults(o)
+	if err != nil {
 		return nil, err
 	}
-	d := &Dispatcher{o: o, policy: policy, flow: flow, results: map[string]string{}}
-	d.definition = define(o.Catalog.Snapshot(), o.StringArguments)
-	return d, nil
+	l, err := newLenses(o)
+	if err != nil {
+		return nil, err
+	}
+	return &Dispatcher{o: o, lenses: l, flow: flow, results: map[shapeKey]string{}}, nil
 }
 
 func withDefaults(o Options) (Options, error) {
@@ -137,15 +133,8 @@ func withDefaults(o Options) (Options, error) {
 	return o, nil
 }
 
-// Close frees the search index. Requests must have ended.
-func (d *Dispatcher) Close() error {
-	d.indexing.Lock()
-	defer d.indexing.Unlock()
-	if d.index == nil {
-		return nil
-	}
-	return d.index.close()
-}
+// Close frees the search indexes. Requests must have ended.
+func (d *Dispatcher) Close() error { return d.lenses.close() }
 
 // Handle answers one use of the one tool with a complete MCP CallToolResult. What goes wrong is in the
 // result, as text an agent can act on.
@@ -202,54 +191,4 @@ func (d *Dispatcher) answer(ctx context.Context, a Agent, r *request) (rendered,
 	default:
 		return Help(r.Topic)
 	}
-}
-
-// view returns what is seen of the newest snapshot.
-func (d *Dispatcher) view() *view.View {
-	s := d.o.Catalog.Snapshot()
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.seen == nil || d.seen.Snapshot != s {
-		d.seen = d.policy.Over(s)
-		d.checks = newSchemaCache()
-	}
-	return d.seen
-}
-
-// firstAnswer bounds how long search and list wait for servers nobody knows yet.
-const firstAnswer = 2 * time.Second
-
-// fresh returns the view after asking the servers again (refresh), or after waiting shortly for those
-// that have never been heard of.
-func (d *Dispatcher) fresh(ctx context.Context, refresh bool, connection string) (*view.View, error) {
-	if connection != "" {
-		srv, err := d.server(connection)
-		if err != nil {
-			return nil, err
-		}
-		connection = srv.Name
-	}
-	if refresh {
-		var names []string
-		if connection != "" {
-			names = []string{connection}
-		}
-		if err := d.o.Catalog.Refresh(ctx, names...); err != nil {
-			d.o.Log.Debug("refresh", "error", err) // each server's own error stands in the snapshot
-		}
-		return d.view(), nil
-	}
-	wait, cancel := context.WithTimeout(ctx, firstAnswer)
-	defer cancel()
-	d.o.Catalog.Wait(wait)
-	return d.view(), nil
-}
-
-// server returns the connection of that name or alias.
-func (d *Dispatcher) server(name string) (*catalog.Server, error) {
-	s := d.o.Catalog.Snapshot()
-	if srv := s.Server(name); srv != nil {
-		return srv, nil
-	}
-	return nil, unknownConnection(s, name)
 }

@@ -34,7 +34,7 @@ func (d *Dispatcher) expand(ctx context.Context, a Agent, q BatchRequest) (out B
 	}
 	list, err := d.elements(ctx, a, q.ForEach)
 	if err == nil {
-		err = d.checkElements(list.from, q.Calls[0])
+		err = d.checkElements(a, list.from, q.Calls[0])
 	}
 	if err != nil {
 		return q, 0, err
@@ -82,13 +82,13 @@ func (d *Dispatcher) elements(ctx context.Context, a Agent, raw json.RawMessage)
 }
 
 // checkElements refuses a forEach whose call may not be given the elements, rather than each of its calls.
-func (d *Dispatcher) checkElements(from spill.Sources, call CallRequest) error {
+func (d *Dispatcher) checkElements(a Agent, from spill.Sources, call CallRequest) error {
 	uses := slices.ContainsFunc(arguments.References(call.Arguments), func(r arguments.Reference) bool { return slices.Contains(r.From, itemName) })
 	if !uses && call.ArgumentsFile != itemName {
 		return nil
 	}
-	if e := d.known(call); e != nil {
-		return d.flow.check(from, e.Ref)
+	if e := d.known(a, call); e != nil {
+		return d.flow.check(from, d.Seen(a).Origin(e).Entry.Ref)
 	}
 	return nil // the calls themselves will say what is wrong
 }

@@ -71,8 +71,8 @@ func listRequest(r *request) ListRequest {
 
 // List returns what is seen, by connection in configuration order. It never waits longer than two
 // seconds for servers.
-func (d *Dispatcher) List(ctx context.Context, _ Agent, q ListRequest) (*ListAnswer, error) {
-	v, err := d.fresh(ctx, q.Refresh, q.Connection)
+func (d *Dispatcher) List(ctx context.Context, agent Agent, q ListRequest) (*ListAnswer, error) {
+	v, err := d.fresh(ctx, agent, q.Refresh, q.Connection)
 	if err != nil {
 		return nil, err
 	}

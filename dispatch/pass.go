@@ -86,7 +86,7 @@ func repeatable(method string, e *catalog.Entry) bool {
 // exactly finds the entry of a ref in what the agent sees. A server nobody has heard of is asked first, within
 // ctx and the time a call that names its connection may wait. Of a resource in no list the server has the last word.
 func (d *Dispatcher) exactly(ctx context.Context, a Agent, ref catalog.Ref) (*catalog.Entry, error) {
-	srv, err := d.server(ref.Server)
+	srv, err := d.server(a, ref.Server)
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +106,7 @@ func (d *Dispatcher) exactly(ctx context.Context, a Agent, ref catalog.Ref) (*ca
 	if e := v.Entry(ref); e != nil {
 		return e, nil
 	}
-	if ref.Kind == catalog.Resource {
+	if ref.Kind == catalog.Resource && v.Open(ref.Server, ref.Name) {
 		return &catalog.Entry{Ref: ref}, nil
 	}
 	err = fmt.Errorf("%q: %w", ref.Name, view.ErrUnknown)
@@ -116,14 +116,11 @@ func (d *Dispatcher) exactly(ctx context.Context, a Agent, ref catalog.Ref) (*ca
 	return nil, d.unresolved(v, ref.Kind, ref.Name, ref.Server, err)
 }
 
-// Seen returns what an agent sees of the newest snapshot: the same value until that changes.
-func (d *Dispatcher) Seen(Agent) *view.View { return d.view() }
-
 // Find returns the entry that a name in any of its forms means to an agent. A name nobody known has is looked for at
 // the servers that have not been heard of, for some seconds at most. The error is an *Error; a *view.AmbiguousError
 // or view.ErrDenied is in its chain where that is the reason.
-func (d *Dispatcher) Find(ctx context.Context, _ Agent, kind catalog.Kind, name string) (*catalog.Entry, error) {
-	e, _, err := d.resolve(ctx, kind, name, "", waitOf(CallRequest{}))
+func (d *Dispatcher) Find(ctx context.Context, a Agent, kind catalog.Kind, name string) (*catalog.Entry, error) {
+	e, _, err := d.resolve(ctx, a, kind, name, "", waitOf(CallRequest{}))
 	return e, err
 }
 

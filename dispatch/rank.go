@@ -41,8 +41,8 @@ type ranking struct {
 }
 
 // rank ranks the entries that keep allows.
-func (d *Dispatcher) rank(ctx context.Context, v *view.View, query string, keep func(*catalog.Entry) bool) (ranking, error) {
-	x, err := d.indexOf(v)
+func (d *Dispatcher) rank(ctx context.Context, a Agent, v *view.View, query string, keep func(*catalog.Entry) bool) (ranking, error) {
+	x, err := d.indexOf(d.lens(a), v)
 	if err != nil {
 		return ranking{}, err
 	}
@@ -58,13 +58,17 @@ func (d *Dispatcher) rank(ctx context.Context, v *view.View, query string, keep 
 	return r, nil
 }
 
-// indexOf returns the index of a view, built at its first search, locked for reading.
-func (d *Dispatcher) indexOf(v *view.View) (*indexed, error) {
-	d.indexing.Lock() // not mu: calls go on while an index is built
-	defer d.indexing.Unlock()
-	if d.index != nil && d.index.hash == v.Snapshot.Hash {
-		d.index.mu.RLock()
-		return d.index, nil
+// indexOf returns the index of what a lens shows, built at its first search, locked for reading.
+func (d *Dispatcher) indexOf(l *lens, v *view.View) (*indexed, error) {
+	l.indexing.Lock() // not mu: calls go on while an index is built
+	defer l.indexing.Unlock()
+	if x := l.index.Load(); x != nil && x.hash == v.Snapshot.Hash {
+		x.mu.RLock()
+		if x.ix != nil { // else it had to make room just now
+			d.noteSearched(l)
+			return x, nil
+		}
+		x.mu.RUnlock()
 	}
 	x := &indexed{hash: v.Snapshot.Hash, entries: map[string]*catalog.Entry{}}
 	var docs []search.Doc
@@ -82,15 +86,22 @@ func (d *Dispatcher) indexOf(v *view.View) (*indexed, error) {
 		return nil, &Error{Code: Internal, Message: "build the search index: " + err.Error(), Err: err}
 	}
 	x.ix = ix
-	old := d.index
-	d.index = x
 	x.mu.RLock()
+	old := l.index.Swap(x)
 	if old != nil { // waits for the searches that still use it, which take milliseconds
 		if err := old.close(); err != nil {
 			d.o.Log.Warn("close the old search index", "error", err)
 		}
 	}
+	d.noteSearched(l)
 	return x, nil
+}
+
+// noteSearched keeps the number of indexes within its bound.
+func (d *Dispatcher) noteSearched(l *lens) {
+	if err := d.lenses.searched(l); err != nil {
+		d.o.Log.Warn("close a search index", "error", err)
+	}
 }
 
 // document is what search knows of an entry.

@@ -14,21 +14,21 @@ import (
 
 // resolve finds the entry a name means. A name nobody known has is looked for, up to wait, at the
 // connections that have not been heard of yet: at the one the agent named, or at all.
-func (d *Dispatcher) resolve(ctx context.Context, kind catalog.Kind, name, connection string, wait time.Duration) (*catalog.Entry, *view.View, error) {
+func (d *Dispatcher) resolve(ctx context.Context, a Agent, kind catalog.Kind, name, connection string, wait time.Duration) (*catalog.Entry, *view.View, error) {
 	server := ""
 	if connection != "" {
-		srv, err := d.server(connection)
+		srv, err := d.server(a, connection)
 		if err != nil {
 			return nil, nil, err
 		}
 		server = srv.Name
 	}
-	v := d.view()
+	v := d.Seen(a)
 	e, err := find(v, kind, name, server)
 	if errors.Is(err, view.ErrUnknown) {
 		wctx, cancel := context.WithTimeout(ctx, wait)
 		defer cancel()
-		v, e, err = d.lookAgain(wctx, v, kind, name, server)
+		v, e, err = d.lookAgain(wctx, a, v, kind, name, server)
 	}
 	if err != nil {
 		return nil, v, d.unresolved(v, kind, name, server, err)
@@ -38,7 +38,7 @@ func (d *Dispatcher) resolve(ctx context.Context, kind catalog.Kind, name, conne
 
 // lookAgain asks the connections that nobody has heard of for a name: the one that the agent named,
 // even if it has failed before, or all that are still starting, until the name is found.
-func (d *Dispatcher) lookAgain(ctx context.Context, v *view.View, kind catalog.Kind, name, server string) (*view.View, *catalog.Entry, error) {
+func (d *Dispatcher) lookAgain(ctx context.Context, a Agent, v *view.View, kind catalog.Kind, name, server string) (*view.View, *catalog.Entry, error) {
 	if server == "" {
 		server = v.Connection(name)
 	}
@@ -47,7 +47,7 @@ func (d *Dispatcher) lookAgain(ctx context.Context, v *view.View, kind catalog.K
 			if err := d.o.Catalog.Refresh(ctx, srv.Name); err != nil {
 				d.o.Log.Debug("refresh", "server", srv.Name, "error", err) // stands in the snapshot
 			}
-			v = d.view()
+			v = d.Seen(a)
 		}
 		e, err := find(v, kind, name, srv.Name)
 		return v, e, err
@@ -57,11 +57,11 @@ func (d *Dispatcher) lookAgain(ctx context.Context, v *view.View, kind catalog.K
 		if err == nil || ctx.Err() != nil || !errors.Is(err, view.ErrUnknown) || !d.anyStarting(v) {
 			return v, e, err
 		}
-		pause, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
+		pause, cancel := context.WithTimeout(ctx, lookAgainAfter)
 		d.o.Catalog.Wait(pause)
 		settled := pause.Err() == nil
 		cancel()
-		if v = d.view(); settled {
+		if v = d.Seen(a); settled {
 			e, err = find(v, kind, name, "")
 			return v, e, err
 		}
@@ -99,13 +99,16 @@ func unlisted(v *view.View, r CallRequest, err error) (*catalog.Entry, error) {
 		return nil, err
 	}
 	srv := v.Snapshot.Server(r.Connection)
+	if !v.Open(srv.Name, r.Tool) {
+		return nil, err
+	}
 	return &catalog.Entry{Ref: catalog.Ref{Server: srv.Name, Kind: catalog.Resource, Name: r.Tool}}, nil
 }
 
 // cutConnection splits `connection/uri`; ok is false where the part before the slash is no connection.
-func (d *Dispatcher) cutConnection(name string) (connection, uri string, ok bool) {
+func (d *Dispatcher) cutConnection(a Agent, name string) (connection, uri string, ok bool) {
 	before, after, found := strings.Cut(name, "/")
-	if !found || after == "" || d.o.Catalog.Snapshot().Server(before) == nil {
+	if !found || after == "" || d.Seen(a).Snapshot.Server(before) == nil {
 		return "", "", false
 	}
 	return before, after, true

@@ -76,11 +76,11 @@ func limitOf(r *request, def int) int {
 }
 
 // Search ranks what is seen for the query. It never waits longer than two seconds for servers.
-func (d *Dispatcher) Search(ctx context.Context, _ Agent, q SearchRequest) (*SearchAnswer, error) {
+func (d *Dispatcher) Search(ctx context.Context, a Agent, q SearchRequest) (*SearchAnswer, error) {
 	if strings.TrimSpace(q.Query) == "" {
 		return nil, &Error{Code: BadRequest, Message: "query is missing", Do: "Say in plain words what you want to do, or use list"}
 	}
-	v, err := d.fresh(ctx, q.Refresh, q.Connection)
+	v, err := d.fresh(ctx, a, q.Refresh, q.Connection)
 	if err != nil {
 		return nil, err
 	}
@@ -88,19 +88,19 @@ func (d *Dispatcher) Search(ctx context.Context, _ Agent, q SearchRequest) (*Sea
 	if srv := v.Snapshot.Server(q.Connection); q.Connection != "" && srv != nil {
 		only = srv.Name
 	}
-	found, err := d.rank(ctx, v, q.Query, func(e *catalog.Entry) bool {
+	found, err := d.rank(ctx, a, v, q.Query, func(e *catalog.Entry) bool {
 		return e.Kind == kindOf(string(q.Type)) && (only == "" || e.Server == only)
 	})
 	if err != nil {
 		return nil, err
 	}
-	a := &SearchAnswer{Action: "search", Query: q.Query, TotalMatches: found.total, Confident: found.confident,
+	out := &SearchAnswer{Action: "search", Query: q.Query, TotalMatches: found.total, Confident: found.confident,
 		Results: []Found{}, Unavailable: d.unavailable(v, only), Note: d.o.Redact(found.note), near: found.near, offset: q.Offset, tokens: d.o.SearchBudget, count: d.o.Tokens.Count}
 	for _, h := range page(found.hits, q.Offset, limitOr(q.Limit, defaultHits)) {
-		a.Results = append(a.Results, d.found(v, h, q.Schemas))
+		out.Results = append(out.Results, d.found(v, h, q.Schemas))
 	}
-	a.tokens = budgetFor(a.tokens, len(a.Results))
-	return a, nil
+	out.tokens = budgetFor(out.tokens, len(out.Results))
+	return out, nil
 }
 
 // budgetFor is how many tokens an answer of n hits may take of the whole budget, which is for ten: few hits that are

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/proxy-dispatch/proxy-dispatch/catalog"
 	"github.com/proxy-dispatch/proxy-dispatch/dispatch/arguments"
 	"github.com/proxy-dispatch/proxy-dispatch/spill"
 )
@@ -37,7 +38,7 @@ func (d *Dispatcher) settle(ctx context.Context, a Agent, c *performed, limit in
 	case c.request.ToFile, c.spillAnyway, d.overLimit(a, c.res, limit):
 		return d.spillResult(ctx, a, c, limit)
 	}
-	d.notice(c)
+	d.notice(a, c)
 	out := c.answer(d.o.Tokens.Count)
 	out.inline = c.res
 	out.StructuredContent = c.res.structured
@@ -123,7 +124,7 @@ func (d *Dispatcher) keep(ctx context.Context, a Agent, c *performed) (*spill.Ar
 	}
 	c.kept = art
 	if !c.res.isError && art.Shape != "" {
-		d.remember(c.entry.Ref.String(), art.Shape)
+		d.remember(shapeKey{a.View, c.entry.Ref}, art.Shape)
 	}
 	return art, nil
 }
@@ -131,8 +132,14 @@ func (d *Dispatcher) keep(ctx context.Context, a Agent, c *performed) (*spill.Ar
 // maxRemembered bounds how many tools' result shapes are remembered.
 const maxRemembered = 2000
 
+// shapeKey is whose results have a shape: those of a tool, as one view gives them.
+type shapeKey struct {
+	view string
+	ref  catalog.Ref
+}
+
 // remember notes the shape of a tool's result for describe.
-func (d *Dispatcher) remember(ref, shape string) {
+func (d *Dispatcher) remember(ref shapeKey, shape string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if _, known := d.results[ref]; known || len(d.results) < maxRemembered {

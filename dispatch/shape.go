@@ -18,8 +18,8 @@ const (
 
 // notice remembers the shape of a result that stays inline, for describe. One look a tool suffices: it costs the calls
 // after the first nothing.
-func (d *Dispatcher) notice(c *performed) {
-	ref := c.entry.Ref.String()
+func (d *Dispatcher) notice(a Agent, c *performed) {
+	ref := shapeKey{a.View, c.entry.Ref}
 	if c.res.isError || c.entry.OutputSchema != nil || c.res.size() > shapedBytes || d.noticed(ref) {
 		return
 	}
@@ -31,7 +31,7 @@ func (d *Dispatcher) notice(c *performed) {
 	}
 }
 
-func (d *Dispatcher) noticed(ref string) bool {
+func (d *Dispatcher) noticed(ref shapeKey) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.results[ref] != ""

@@ -52,13 +52,11 @@ type TokenStatus struct {
 }
 
 // Status tells how things stand. Without Refresh it waits for nothing.
-func (d *Dispatcher) Status(ctx context.Context, _ Agent, q StatusRequest) (*StatusAnswer, error) {
+func (d *Dispatcher) Status(ctx context.Context, agent Agent, q StatusRequest) (*StatusAnswer, error) {
 	if q.Refresh {
-		if err := d.o.Catalog.Refresh(ctx); err != nil {
-			d.o.Log.Debug("refresh", "error", err)
-		}
+		d.refresh(ctx, agent, "")
 	}
-	v := d.view()
+	v := d.Seen(agent)
 	a := &StatusAnswer{Action: "status", TotalConnections: len(v.Snapshot.Servers), CatalogHash: v.Snapshot.Hash,
 		TotalTools: len(v.Entries("", catalog.Tool)), Connections: []ConnectionStatus{}}
 	for _, s := range v.Snapshot.Servers {
@@ -67,7 +65,7 @@ func (d *Dispatcher) Status(ctx context.Context, _ Agent, q StatusRequest) (*Sta
 	}
 	stats := d.o.Shelf.Stats()
 	a.Spill = SpillStatus{Files: stats.Files, Bytes: stats.Bytes, QuotaBytes: stats.QuotaBytes}
-	a.Tokens = d.tokenStatus(v)
+	a.Tokens = d.tokenStatus(d.lens(agent), v)
 	return a, nil
 }
 
@@ -77,18 +75,18 @@ type nativeTokens struct {
 	n    int
 }
 
-func (d *Dispatcher) tokenStatus(v *view.View) TokenStatus {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.native.view != v {
-		d.native = nativeTokens{view: v}
+func (d *Dispatcher) tokenStatus(l *lens, v *view.View) TokenStatus {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.native.view != v {
+		l.native = nativeTokens{view: v}
 		var all strings.Builder
 		for _, e := range v.Entries("", catalog.Tool) {
 			all.Write(e.Raw)
 		}
-		d.native.n = d.o.Tokens.Count(all.String())
+		l.native.n = d.o.Tokens.Count(all.String())
 	}
-	t := TokenStatus{Definition: d.o.Tokens.Count(string(d.definition)), NativeDefinitions: d.native.n}
+	t := TokenStatus{Definition: d.o.Tokens.Count(string(l.definition)), NativeDefinitions: l.native.n}
 	t.Saved = max(t.NativeDefinitions-t.Definition, 0)
 	return t
 }

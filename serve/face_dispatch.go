@@ -15,14 +15,14 @@ type Dispatcher interface {
 	// Handle answers one use of the tool with a complete CallToolResult.
 	Handle(ctx context.Context, in dispatch.Input) dispatch.Pieces
 	// Definition is the tool's tools/list entry.
-	Definition() json.RawMessage
+	Definition(a dispatch.Agent) json.RawMessage
 	// Instructions is the text for the answer to initialize.
-	Instructions() string
+	Instructions(a dispatch.Agent) string
 }
 
 // DispatchFace shows the one tool, and kept results as resources.
 func DispatchFace(d Dispatcher) Face {
-	return dispatchFace{tool: d, name: rawjson.Unquote(rawjson.Member(d.Definition(), "name"))}
+	return dispatchFace{tool: d, name: rawjson.Unquote(rawjson.Member(d.Definition(dispatch.Agent{}), "name"))}
 }
 
 type dispatchFace struct {
@@ -32,12 +32,12 @@ type dispatchFace struct {
 }
 
 // Tools returns the definition of the one tool.
-func (f dispatchFace) Tools(dispatch.Agent) []json.RawMessage {
-	return []json.RawMessage{f.tool.Definition()}
+func (f dispatchFace) Tools(a dispatch.Agent) []json.RawMessage {
+	return []json.RawMessage{f.tool.Definition(a)}
 }
 
 // Instructions are the tool's own.
-func (f dispatchFace) Instructions(dispatch.Agent) string { return f.tool.Instructions() }
+func (f dispatchFace) Instructions(a dispatch.Agent) string { return f.tool.Instructions(a) }
 
 // Capabilities are those of reading kept results.
 func (f dispatchFace) Capabilities(dispatch.Agent) json.RawMessage { return KeptCapabilities }

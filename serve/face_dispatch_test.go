@@ -17,14 +17,16 @@ func (o *oneTool) Handle(_ context.Context, in dispatch.Input) dispatch.Pieces {
 	o.got = in
 	return dispatch.Pieces{[]byte(`{"content":[]}`)}
 }
-func (o *oneTool) Definition() json.RawMessage { return json.RawMessage(`{"name":"proxy-dispatch"}`) }
+func (o *oneTool) Definition(dispatch.Agent) json.RawMessage {
+	return json.RawMessage(`{"name":"proxy-dispatch"}`)
+}
 func (o *oneTool) ReadResource(_ context.Context, _ dispatch.Agent, uri string) (json.RawMessage, error) {
 	if uri != "spill://r1ab?op=head" {
 		return nil, &dispatch.Error{Code: dispatch.NotFound, Message: "there is no " + uri}
 	}
 	return json.RawMessage(`{"contents":[]}`), nil
 }
-func (o *oneTool) Instructions() string { return "search first" }
+func (o *oneTool) Instructions(dispatch.Agent) string { return "search first" }
 
 func TestDispatchFace(t *testing.T) {
 	tool := &oneTool{}

@@ -58,7 +58,7 @@ const sharedResult = `{"content":[{"type":"text","text":"first"},{"type":"text",
 func TestShared(t *testing.T) {
 	store := localStore(t)
 	one, two := openShared(t, store, nil), openShared(t, store, nil)
-	made, err := one.Put(t.Context(), Owner{"ann", "session of one"}, Sources{{Server: "s", Tool: "t"}}, json.RawMessage(sharedResult))
+	made, err := one.Put(t.Context(), Owner{Principal: "ann", Session: "session of one"}, Sources{{Server: "s", Tool: "t"}}, json.RawMessage(sharedResult))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,15 +72,15 @@ func TestShared(t *testing.T) {
 		want  string // the data
 		err   error
 	}{
-		{"long id", Owner{"ann", "session of two"}, made.ID, `{"n":12345678901234567890}`, nil},
-		{"as a resource", Owner{"ann", ""}, made.URI(), `{"n":12345678901234567890}`, nil},
-		{"a part", Owner{"ann", ""}, made.ID + "#2", `"second"`, nil},
-		{"the raw result", Owner{"ann", ""}, made.ID + "#raw", sharedResult, nil},
-		{"somebody else", Owner{"bob", "session of one"}, made.ID, "", ErrNotFound},
+		{"long id", Owner{Principal: "ann", Session: "session of two"}, made.ID, `{"n":12345678901234567890}`, nil},
+		{"as a resource", Owner{Principal: "ann", Session: ""}, made.URI(), `{"n":12345678901234567890}`, nil},
+		{"a part", Owner{Principal: "ann", Session: ""}, made.ID + "#2", `"second"`, nil},
+		{"the raw result", Owner{Principal: "ann", Session: ""}, made.ID + "#raw", sharedResult, nil},
+		{"somebody else", Owner{Principal: "bob", Session: "session of one"}, made.ID, "", ErrNotFound},
 		{"nobody", Owner{}, made.ID, "", ErrNotFound},
-		{"never made", Owner{"ann", ""}, strings.Repeat("a", 26), "", ErrNotFound},
-		{"a short handle", Owner{"ann", ""}, "r1abcd", "", ErrNotFound},
-		{"the name of a manifest", Owner{"ann", ""}, made.ID + ".meta", "", ErrNotFound},
+		{"never made", Owner{Principal: "ann", Session: ""}, strings.Repeat("a", 26), "", ErrNotFound},
+		{"a short handle", Owner{Principal: "ann", Session: ""}, "r1abcd", "", ErrNotFound},
+		{"the name of a manifest", Owner{Principal: "ann", Session: ""}, made.ID + ".meta", "", ErrNotFound},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			a, part, err := two.Find(t.Context(), test.owner, test.ask)
@@ -100,7 +100,7 @@ func TestShared(t *testing.T) {
 		t.Fatal(err)
 	}
 	three := openShared(t, store, nil)
-	if _, _, err := three.Find(t.Context(), Owner{"ann", ""}, made.ID); err != nil {
+	if _, _, err := three.Find(t.Context(), Owner{Principal: "ann", Session: ""}, made.ID); err != nil {
 		t.Errorf("after its maker ended: %v", err)
 	}
 }

@@ -110,7 +110,7 @@ func TestKilledWhileWriting(t *testing.T) {
 func TestPrincipalQuota(t *testing.T) {
 	now := time.Now()
 	s := newShelf(t, Options{QuotaBytes: 100_000, PrincipalBytes: 10_000, PrincipalFiles: 3, Now: func() time.Time { now = now.Add(time.Second); return now }})
-	bob := Owner{"bob", "s2"}
+	bob := Owner{Principal: "bob", Session: "s2"}
 	hers := put(t, s, text("of ann"))
 	var his []*Artifact
 	for i := range 5 {
@@ -134,7 +134,7 @@ func TestPrincipalQuota(t *testing.T) {
 func TestSameContentOnce(t *testing.T) {
 	s := newShelf(t, Options{})
 	a, b := put(t, s, text("same")), put(t, s, text("same"))
-	other, err := s.Put(t.Context(), Owner{"bob", "s"}, Sources{{Server: "db", Tool: "query"}}, []byte(text("same")))
+	other, err := s.Put(t.Context(), Owner{Principal: "bob", Session: "s"}, Sources{{Server: "db", Tool: "query"}}, []byte(text("same")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -297,9 +297,9 @@ func TestFind(t *testing.T) {
 		{"path", ann, a.Path, a, Data, nil},
 		{"path and part", ann, a.Path + "#raw", a, Raw, nil},
 		{"path through a link above", ann, through, a, Data, nil},
-		{"other session", Owner{"ann", "s2"}, a.Handle, nil, 0, ErrNotFound},
-		{"other principal", Owner{"bob", "s1"}, a.ID, nil, 0, ErrNotFound},
-		{"other principal, path", Owner{"bob", "s1"}, a.Path, nil, 0, ErrNotFound},
+		{"other session", Owner{Principal: "ann", Session: "s2"}, a.Handle, nil, 0, ErrNotFound},
+		{"other principal", Owner{Principal: "bob", Session: "s1"}, a.ID, nil, 0, ErrNotFound},
+		{"other principal, path", Owner{Principal: "bob", Session: "s1"}, a.Path, nil, 0, ErrNotFound},
 		{"anonymous, handle", Owner{}, a.Handle, nil, 0, ErrNotFound},
 		{"anonymous, id of another", Owner{}, a.ID, nil, 0, ErrNotFound},
 		{"anonymous, own id", Owner{}, free.Handle, free, Data, nil},
@@ -463,7 +463,7 @@ func TestExpiry(t *testing.T) {
 		if _, _, err := s.Find(t.Context(), ann, b.Handle); !errors.Is(err, ErrExpired) {
 			t.Errorf("Find of the expired: %v", err)
 		}
-		if _, _, err := s.Find(t.Context(), Owner{"bob", "s1"}, b.Handle); !errors.Is(err, ErrNotFound) {
+		if _, _, err := s.Find(t.Context(), Owner{Principal: "bob", Session: "s1"}, b.Handle); !errors.Is(err, ErrNotFound) {
 			t.Errorf("Find of another's expired: %v", err)
 		}
 		if _, err := s.Read(t.Context(), b, Data, Query{}); !errors.Is(err, ErrExpired) {

@@ -41,9 +41,9 @@ type notFound struct{}
 func (notFound) Error() string        { return "not found" }
 func (notFound) Is(target error) bool { return target == fs.ErrNotExist }
 
-// Owner is who may read a result: the same principal in the same session. With both empty (an anonymous
+// Owner is who may read a result: the same principal in the same session and view. With principal and session empty (an anonymous
 // agent of a stateless server) a result is found by its long id only.
-type Owner struct{ Principal, Session string }
+type Owner struct{ Principal, Session, View string }
 
 func (o Owner) anonymous() bool { return o.Principal == "" && o.Session == "" }
 

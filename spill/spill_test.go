@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-var ann = Owner{"ann", "s1"}
+var ann = Owner{Principal: "ann", Session: "s1"}
 
 func newShelf(t testing.TB, o Options) *Shelf {
 	t.Helper()

@@ -16,6 +16,11 @@ type Rules struct {
 	Allow, Deny []string
 	// Servers holds the rules of single servers by name.
 	Servers map[string]ServerRules
+	// ReadOnly leaves only the tools that declare readOnlyHint.
+	ReadOnly bool
+	// Only limits an agent to these servers, resources and prompts included; Views to these views. Both are patterns,
+	// and nil limits nothing. They count in an agent's rights only.
+	Only, Views []string
 }
 
 // ServerRules are the rules of one server.
@@ -28,7 +33,10 @@ type ServerRules struct {
 
 // Policy is a compiled set of rules. It is immutable and safe for concurrent use.
 type Policy struct {
+	rules   Rules
 	global  ruleSet
+	only    []*glob.Pattern
+	views   []*glob.Pattern
 	servers map[string]ruleSet
 }
 
@@ -39,11 +47,17 @@ type ruleSet struct {
 
 // Compile checks every pattern of the rules; the error names the bad one.
 func Compile(r Rules) (*Policy, error) {
-	global, err := compileRules(ServerRules{Allow: r.Allow, Deny: r.Deny})
+	global, err := compileRules(ServerRules{Allow: r.Allow, Deny: r.Deny, ReadOnly: r.ReadOnly})
 	if err != nil {
 		return nil, fmt.Errorf("tools: %w", err)
 	}
-	p := &Policy{global: global, servers: make(map[string]ruleSet, len(r.Servers))}
+	p := &Policy{rules: r, global: global, servers: make(map[string]ruleSet, len(r.Servers))}
+	if p.only, err = compileGlobs(r.Only); err != nil {
+		return nil, fmt.Errorf("only: %w", err)
+	}
+	if p.views, err = compileGlobs(r.Views); err != nil {
+		return nil, fmt.Errorf("views: %w", err)
+	}
 	for name, sr := range r.Servers {
 		if p.servers[name], err = compileRules(sr); err != nil {
 			return nil, fmt.Errorf("tools of server %q: %w", name, err)
@@ -82,7 +96,7 @@ func (p *Policy) Sees(e *catalog.Entry) bool {
 		return true
 	}
 	own := p.servers[e.Server]
-	if own.readOnly && (e.ReadOnly == nil || !*e.ReadOnly) {
+	if (own.readOnly || p.global.readOnly) && (e.ReadOnly == nil || !*e.ReadOnly) {
 		return false
 	}
 	return own.passes(e.Name) && p.global.passes(e.Name, e.Server+"/"+e.Name)

@@ -1,6 +1,6 @@
 // Package view decides what an agent sees and how a seen name leads to a ref.
 //
-// It is pure: a snapshot of the catalog and a policy go in, a View comes out.
+// It is pure: a snapshot of the catalog and a lens (policy, rights, a view's definition) go in, a View comes out.
 package view
 
 import (
@@ -33,10 +33,18 @@ func (e *AmbiguousError) Error() string {
 	return fmt.Sprintf("%q is offered by %s", e.Name, strings.Join(names, ", "))
 }
 
-// View is what one policy leaves of one snapshot. It is immutable and safe for concurrent use.
+// View is what one lens leaves of one snapshot. It is immutable and safe for concurrent use.
 type View struct {
+	// Snapshot holds only what is seen, in the form in which it is seen, beside what the policy denies.
 	Snapshot *catalog.Snapshot
-	policy   *Policy
+	// Conflicts are entries left out because another one has their name in the same connection.
+	Conflicts []catalog.Ref
+	// Faults say which tools are left out because their rules do not fit them.
+	Faults []error
+
+	base     *catalog.Snapshot
+	lens     *Lens
+	origins  map[*catalog.Entry]*Origin        // of what is not shown as the server has it
 	entries  map[string][]*catalog.Entry       // seen, by server
 	byName   map[nameKey][]*catalog.Entry      // seen, by own name
 	hidden   map[nameKey][]*catalog.Entry      // kept out by the policy, by own name
@@ -49,31 +57,29 @@ type nameKey struct {
 	name string
 }
 
-// Over applies the policy to a snapshot.
-func (p *Policy) Over(s *catalog.Snapshot) *View {
-	v := &View{
-		Snapshot: s,
-		policy:   p,
-		entries:  map[string][]*catalog.Entry{},
-		byName:   map[nameKey][]*catalog.Entry{},
-		hidden:   map[nameKey][]*catalog.Entry{},
-		inServer: map[catalog.Ref]*catalog.Entry{},
-		byKind:   map[catalog.Kind][]*catalog.Entry{},
+// Over applies the policy alone to a snapshot.
+func (p *Policy) Over(s *catalog.Snapshot) *View { return (&Lens{policy: p}).Over(s) }
+
+// Of reports whether the view was made of that snapshot.
+func (v *View) Of(s *catalog.Snapshot) bool { return v.base == s }
+
+// Open reports whether a resource that stands in no list may be asked of a server.
+func (v *View) Open(server, uri string) bool { return v.lens.Open(server, uri) }
+
+// Origin is what stands behind a seen entry.
+type Origin struct {
+	// Entry is the server's own.
+	Entry *catalog.Entry
+	// Binding makes the server's arguments of those for the seen entry; nil: they are the same.
+	Binding *Binding
+}
+
+// Origin returns what stands behind an entry of the view.
+func (v *View) Origin(e *catalog.Entry) Origin {
+	if o := v.origins[e]; o != nil {
+		return *o
 	}
-	for _, srv := range s.Servers {
-		for _, e := range srv.Entries {
-			k := nameKey{e.Kind, e.Name}
-			if !p.Sees(e) {
-				v.hidden[k] = append(v.hidden[k], e)
-				continue
-			}
-			v.entries[srv.Name] = append(v.entries[srv.Name], e)
-			v.byName[k] = append(v.byName[k], e)
-			v.byKind[e.Kind] = append(v.byKind[e.Kind], e)
-			v.inServer[e.Ref] = e
-		}
-	}
-	return v
+	return Origin{Entry: e}
 }
 
 // Entries returns what is seen of one kind, in configuration order, of one server or (server "") of
