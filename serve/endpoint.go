@@ -112,7 +112,7 @@ func (e *endpoint) call(ctx context.Context, params json.RawMessage, who caller)
 	}
 	defer leave()
 	progress, stop := progressTo(asked.meta, who.write)
-	said, err := e.callFace(ctx, Call{Agent: who.agent, Name: asked.name, Arguments: asked.arguments, Meta: asked.meta, Contact: dispatch.Contact{Progress: progress}})
+	said, err := e.callFace(ctx, Call{Agent: who.agent, Name: asked.name, Arguments: asked.arguments, Params: params, Meta: asked.meta, Contact: dispatch.Contact{Progress: progress}})
 	stop()
 	if err != nil {
 		return nil, faultOf(err)

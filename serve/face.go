@@ -23,9 +23,10 @@ type Face interface {
 	Instructions(a dispatch.Agent) string
 	// Capabilities is an object laid over ours in the same answers, member by member; nil means tools only.
 	Capabilities(a dispatch.Agent) json.RawMessage
-	// Handle answers every request that is neither tools/list, tools/call nor the protocol's own (initialize,
-	// ping, server/discover, subscriptions/listen) with a complete result object. ErrNoMethod: there is no such
-	// method; logging/setLevel is then answered from what the session keeps. A *Fault goes to the agent as it is.
+	// Handle answers every request that is neither tools/call nor the protocol's own (initialize, ping,
+	// server/discover, subscriptions/listen) with a complete result object. ErrNoMethod: there is no such
+	// method; logging/setLevel is then answered from what the session keeps, tools/list from Tools, in one page.
+	// A *Fault goes to the agent as it is.
 	Handle(ctx context.Context, r Request) (dispatch.Pieces, error)
 	// Notified hears the agent's notifications, save those of a call (cancelled, progress). It must not block.
 	Notified(a dispatch.Agent, method string, params json.RawMessage)
@@ -41,6 +42,8 @@ type Call struct {
 	Name string
 	// Arguments is the raw value the agent sent, nil if absent; it need not be an object.
 	Arguments json.RawMessage
+	// Params is the raw object that holds all of these, and what else the agent sent.
+	Params json.RawMessage
 	// Meta is the request's `_meta` object, nil if absent.
 	Meta json.RawMessage
 	// Contact leads back to the agent while the call runs. Nothing of it does anything once Call has returned.

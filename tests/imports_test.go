@@ -35,6 +35,7 @@ var table = map[string][]string{
 	"dispatch":             {"rawjson", "catalog", "catalog/signature", "search", "spill", "tokens", "dispatch/view", "dispatch/arguments"},
 	"serve":                {"rawjson", "dispatch"},
 	"serve/auth":           {},
+	"serve/transparent":    {"rawjson", "catalog", "dispatch", "dispatch/view", "serve"},
 	"builtin":              {},
 	"cmd/internal/config":  {"*", "cmd/internal/config/minia", "cmd/internal/config/notation", "cmd/internal/config/secret", "cmd/internal/config/variable"},
 	"cmd/internal/observe": {"*"},

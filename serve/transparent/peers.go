@@ -1,0 +1,123 @@
+package transparent
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/proxy-dispatch/proxy-dispatch/catalog"
+	"github.com/proxy-dispatch/proxy-dispatch/dispatch"
+	"github.com/proxy-dispatch/proxy-dispatch/rawjson"
+	"github.com/proxy-dispatch/proxy-dispatch/serve"
+)
+
+// peer is an agent that can be spoken to outside of requests.
+type peer struct {
+	serve.Peer
+	seen *table // what it was told of last, or saw when it came; Face.mu guards it
+}
+
+// Attach keeps an agent until detach, which gives up what it subscribed to.
+func (f *Face) Attach(p serve.Peer) (detach func()) {
+	one := &peer{Peer: p, seen: f.table(p.Agent())}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.peers = append(f.peers, one)
+	return func() {
+		f.mu.Lock()
+		f.peers = slices.DeleteFunc(f.peers, func(p *peer) bool { return p == one })
+		f.mu.Unlock()
+		f.forget(one.Agent())
+	}
+}
+
+// listening are the agents that keep accepts, to be told outside of the lock.
+func (f *Face) listening(keep func(a dispatch.Agent) bool) []*peer {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var out []*peer
+	for _, p := range f.peers {
+		if keep(p.Agent()) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+func everybody(dispatch.Agent) bool { return true }
+
+// Changed tells every agent which of its lists are others now. It is to be called after the catalog changed, by one
+// goroutine at a time.
+func (f *Face) Changed(*catalog.Snapshot) {
+	for _, p := range f.listening(everybody) {
+		now := f.table(p.Agent())
+		f.mu.Lock()
+		before := p.seen
+		p.seen = now
+		f.mu.Unlock()
+		if now == before {
+			continue
+		}
+		if !now.tools.same(before.tools) {
+			p.Notify("notifications/tools/list_changed", nil)
+		}
+		if !now.prompts.same(before.prompts) {
+			p.Notify("notifications/prompts/list_changed", nil)
+		}
+		if !now.resources.same(before.resources) || !now.templates.same(before.templates) {
+			p.Notify("notifications/resources/list_changed", nil)
+		}
+	}
+}
+
+// Said passes on what a server says outside of any request, with the server it comes from. That its lists changed is told by
+// Changed, once the catalog has them.
+func (f *Face) Said(server, method string, params json.RawMessage) {
+	switch method {
+	case "notifications/tools/list_changed", "notifications/prompts/list_changed", "notifications/resources/list_changed",
+		"notifications/progress", "notifications/cancelled":
+	case "notifications/resources/updated":
+		f.updated(server, params)
+	case "notifications/tasks/status", "notifications/tasks":
+		f.taskSaid(server, method, params)
+	default:
+		for _, p := range f.listening(everybody) {
+			p.Notify(method, tagged(server, params))
+		}
+	}
+}
+
+// tagged are the params of a notification with the server it comes from.
+func tagged(server string, params json.RawMessage) json.RawMessage {
+	return withMember(params, proxyKey, json.RawMessage(`{"server":`+string(rawjson.Quote(server))+`}`))
+}
+
+// Notified passes an agent's notification on to every server that has a session.
+func (f *Face) Notified(a dispatch.Agent, method string, params json.RawMessage) {
+	if method == "notifications/initialized" { // each server had its own
+		return
+	}
+	for _, s := range f.o.Dispatcher.Seen(a).Snapshot.Servers {
+		if f.o.Servers.State(s.Name) == "ready" {
+			f.o.Servers.Notify(s.Name, method, params)
+		}
+	}
+}
+
+// contact is how a server reaches the agent while a request of it runs: what it says carries its name, and URIs and
+// task ids in it are ours.
+func (f *Face) contact(a dispatch.Agent, server string, c dispatch.Contact) dispatch.Contact {
+	if told := c.Told; told != nil {
+		c.Told = func(method string, params json.RawMessage) {
+			switch method {
+			case "notifications/tools/list_changed", "notifications/prompts/list_changed", "notifications/resources/list_changed":
+			case "notifications/resources/updated":
+				f.updated(server, params)
+			case "notifications/tasks/status", "notifications/tasks":
+				told(method, tagged(server, f.rewriter(a, server, params).rewrite(task).Raw()))
+			default:
+				told(method, tagged(server, params))
+			}
+		}
+	}
+	return c
+}

@@ -1,0 +1,141 @@
+// Package transparent shows every server's tools, prompts and resources under their own protocol methods.
+//
+// Lists come from the catalog, whole entries under names that lead back; all else goes to the server it belongs to, and
+// its answer comes back as it was sent, but for the URIs and task ids in it.
+package transparent
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/proxy-dispatch/proxy-dispatch/catalog"
+	"github.com/proxy-dispatch/proxy-dispatch/dispatch"
+	"github.com/proxy-dispatch/proxy-dispatch/dispatch/view"
+	"github.com/proxy-dispatch/proxy-dispatch/serve"
+)
+
+// Dispatcher is the way of a request to a server; *dispatch.Dispatcher is one. Its methods are safe for concurrent use.
+type Dispatcher interface {
+	// Seen returns what an agent sees of the newest snapshot, the same value until that changes.
+	Seen(a dispatch.Agent) *view.View
+	// Find returns the entry that a name means to an agent, waiting some seconds for servers nobody has heard of.
+	Find(ctx context.Context, a dispatch.Agent, kind catalog.Kind, name string) (*catalog.Entry, error)
+	// Pass sends one request to the server it names and gives the raw result.
+	Pass(ctx context.Context, a dispatch.Agent, r dispatch.PassRequest) (json.RawMessage, error)
+}
+
+// Servers is what the face does with servers beside requests. Its methods are safe for concurrent use.
+type Servers interface {
+	// Wait returns when every server has been heard of or has failed, or when ctx ends.
+	Wait(ctx context.Context)
+	// State tells a server's state (ready, asleep, disabled, …).
+	State(server string) string
+	// Notify sends a notification to a server that has a session; it does not block for long.
+	Notify(server, method string, params json.RawMessage)
+}
+
+// Options are what a Face needs. Dispatcher and Servers are required.
+type Options struct {
+	Dispatcher Dispatcher
+	Servers    Servers
+	// Plain shows names and URIs as the servers gave them, as far as they do not clash; else all say whose they are.
+	Plain bool
+	// Patience bounds how long the lists wait, from the first on, for servers of which nothing is known, not even
+	// from an earlier run; 0 means 2 s, negative never.
+	Patience time.Duration
+	// Log receives what has no other reader; nil discards.
+	Log *slog.Logger
+}
+
+// Face is the face. It is safe for concurrent use.
+type Face struct {
+	o Options
+
+	mu     sync.Mutex
+	tables map[*view.View]*table
+	told   map[string]bool // clashes that stand in the log
+	until  time.Time       // lists wait no longer than this; zero before the first one
+
+	peers    []*peer
+	subjects subjects
+	levels   map[string]int // session → the level of log messages it wants
+	owners   owners
+
+	life    context.Context // of the errands
+	end     context.CancelFunc
+	errands sync.WaitGroup
+}
+
+var _ serve.Face = (*Face)(nil)
+
+// New returns a face; Close ends it.
+func New(o Options) *Face {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Patience == 0 {
+		o.Patience = 2 * time.Second
+	}
+	f := &Face{o: o, tables: map[*view.View]*table{}, told: map[string]bool{}, subjects: subjects{}, levels: map[string]int{}}
+	f.life, f.end = context.WithCancel(context.Background())
+	return f
+}
+
+// Tools returns all tools that an agent sees.
+func (f *Face) Tools(a dispatch.Agent) []json.RawMessage {
+	rows := f.table(a).tools.rows
+	out := make([]json.RawMessage, len(rows))
+	for i, r := range rows {
+		out[i] = r.raw
+	}
+	return out
+}
+
+// maxTables bounds the tables kept; agents of one view share one.
+const maxTables = 256
+
+// table is what an agent sees now, named.
+func (f *Face) table(a dispatch.Agent) *table {
+	v := f.o.Dispatcher.Seen(a)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if t := f.tables[v]; t != nil {
+		return t
+	}
+	var old *table
+	for seen, t := range f.tables {
+		if seen.Snapshot.Gen != v.Snapshot.Gen || len(f.tables) >= maxTables {
+			old = t
+			delete(f.tables, seen)
+		}
+	}
+	t := newTable(v, f.o.Plain, old)
+	f.tables[v] = t
+	for _, clash := range t.clashes {
+		if !f.told[clash] && len(f.told) < 1000 {
+			f.told[clash] = true
+			f.o.Log.Warn("names clash", "entry", clash)
+		}
+	}
+	return t
+}
+
+// settle waits for servers of which nothing is known: within a time that begins with the first list, so that one which
+// never answers is waited for once.
+func (f *Face) settle(ctx context.Context) {
+	f.mu.Lock()
+	if f.until.IsZero() {
+		f.until = time.Now().Add(f.o.Patience)
+	}
+	until := f.until
+	f.mu.Unlock()
+	if !time.Now().Before(until) {
+		return
+	}
+	ctx, cancel := context.WithDeadline(ctx, until)
+	defer cancel()
+	f.o.Servers.Wait(ctx)
+}
