@@ -34,15 +34,21 @@ type carrier interface {
 
 // Agent is one MCP client session. All methods are safe for concurrent use.
 type Agent struct {
-	Client  string // clientInfo.name, "test-agent" if empty
-	carrier carrier
-	process *process // nil over HTTP
-	next    atomic.Int64
-	mu      sync.Mutex // guards all below
-	waiting map[string]chan Reply
-	notes   []Note
-	changed chan struct{} // closed and replaced at each note
-	gone    error
+	Client       string // clientInfo.name, "test-agent" if empty
+	Capabilities string // of the client, a JSON object; `{}` if empty
+	// Answer answers what the other side asks, with a raw result; nil refuses. It must be set before Hello and is
+	// called from many goroutines.
+	Answer    func(method string, params json.RawMessage) string
+	carrier   carrier
+	process   *process // nil over HTTP
+	next      atomic.Int64
+	answering sync.WaitGroup
+	mu        sync.Mutex // guards all below
+	waiting   map[string]chan Reply
+	notes     []Note
+	strays    []json.RawMessage // answers that nobody waited for
+	changed   chan struct{}     // closed and replaced at each note
+	gone      error
 }
 
 func newAgent() *Agent {
@@ -55,7 +61,11 @@ func (a *Agent) Hello(ctx context.Context) (json.RawMessage, error) {
 	if name == "" {
 		name = "test-agent"
 	}
-	params := fmt.Sprintf(`{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":%q,"version":"1"}}`, name)
+	capabilities := a.Capabilities
+	if capabilities == "" {
+		capabilities = `{}`
+	}
+	params := fmt.Sprintf(`{"protocolVersion":"2025-11-25","capabilities":%s,"clientInfo":{"name":%q,"version":"1"}}`, capabilities, name)
 	raw, err := a.Request(ctx, "initialize", params)
 	if err != nil {
 		return nil, err
@@ -154,9 +164,30 @@ func (a *Agent) Await(ctx context.Context, fits func(Note) bool) (Note, error) {
 	}
 }
 
+// Stray returns the nth answer that no request waited for, such as one to a line that was no message; it waits until ctx ends.
+func (a *Agent) Stray(ctx context.Context, n int) (json.RawMessage, error) {
+	for {
+		a.mu.Lock()
+		changed, strays := a.changed, a.strays
+		a.mu.Unlock()
+		if n < len(strays) {
+			return strays[n], nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
 // receive takes one line from the other side.
 func (a *Agent) receive(line []byte) {
 	id, r, n := parse(line)
+	if id != "" && n.Method != "" {
+		a.answering.Go(func() { a.answer(id, n) })
+		return
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if n.Method != "" {
@@ -168,7 +199,11 @@ func (a *Agent) receive(line []byte) {
 	if got := a.waiting[id]; got != nil {
 		delete(a.waiting, id)
 		got <- r
+		return
 	}
+	a.strays = append(a.strays, line)
+	close(a.changed)
+	a.changed = make(chan struct{})
 }
 
 // lost ends every waiting request.
@@ -183,9 +218,13 @@ func (a *Agent) lost(err error) {
 }
 
 // Close ends the session: over stdio it closes the other side's input and waits for the process.
-func (a *Agent) Close() error { return a.carrier.close() }
+func (a *Agent) Close() error {
+	err := a.carrier.close()
+	a.answering.Wait()
+	return err
+}
 
-// parse splits a message. The usual order of an answer's members is read without decoding the result,
+// parse splits a message: an answer has an id and no method, a notification a method and no id, a question both. The usual order of an answer's members is read without decoding the result,
 // because a benchmark measures the other side and not this one.
 func parse(line []byte) (id string, r Reply, n Note) {
 	const head = `{"jsonrpc":"2.0","id":`
@@ -204,7 +243,16 @@ func parse(line []byte) (id string, r Reply, n Note) {
 	if m.Method != "" && len(m.ID) == 0 {
 		return "", Reply{}, Note{Method: m.Method, Params: m.Params}
 	}
-	return string(m.ID), Reply{Result: m.Result, Error: m.Error}, Note{}
+	return string(m.ID), Reply{Result: m.Result, Error: m.Error}, Note{Method: m.Method, Params: m.Params}
+}
+
+// answer answers a question of the other side; whether the answer arrives is the other side's business.
+func (a *Agent) answer(id string, n Note) {
+	line := `{"jsonrpc":"2.0","id":` + id + `,"error":{"code":-32601,"message":"nobody answers here"}}`
+	if a.Answer != nil {
+		line = `{"jsonrpc":"2.0","id":` + id + `,"result":` + a.Answer(n.Method, n.Params) + `}`
+	}
+	_ = a.carrier.send(context.Background(), []byte(line))
 }
 
 // RPCError is a JSON-RPC error as it came.

@@ -62,6 +62,30 @@ func (w *web) send(ctx context.Context, line []byte) error {
 	return nil
 }
 
+// Listen opens the stream of what belongs to no request, over HTTP, and reads it until ctx ends.
+func (a *Agent) Listen(ctx context.Context) error {
+	w := a.carrier.(*web)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, w.url, nil)
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Accept", "text/event-stream")
+	w.mu.Lock()
+	r.Header.Set("Mcp-Session-Id", w.session)
+	w.mu.Unlock()
+	r.Header.Set("Mcp-Protocol-Version", "2025-11-25")
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return err
+	}
+	if resp.StatusCode >= 400 {
+		defer resp.Body.Close()
+		return fmt.Errorf("http status %d", resp.StatusCode)
+	}
+	w.running.Go(func() { w.read(resp) })
+	return nil
+}
+
 func (w *web) read(resp *http.Response) {
 	defer resp.Body.Close()
 	if !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") {
