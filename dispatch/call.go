@@ -130,6 +130,7 @@ func (c *performed) from() spill.Sources {
 
 // perform is the way of a call up to the server and back.
 func (d *Dispatcher) perform(ctx context.Context, a Agent, r CallRequest) (*performed, error) {
+	person := r.Contact
 	if r.Pages != nil {
 		r.Contact = r.alone()
 	}
@@ -168,6 +169,9 @@ func (d *Dispatcher) perform(ctx context.Context, a Agent, r CallRequest) (*perf
 	if r.DryRun {
 		c.sent = req.Params
 		return c, nil
+	}
+	if err := d.confirm(ctx, entry, args, person); err != nil {
+		return nil, withFate(err, NotSent)
 	}
 	if r.Pages != nil {
 		return c, d.turnPages(ctx, c, schema)

@@ -45,6 +45,8 @@ type Options struct {
 	Rights func(a Agent) (rules view.Rules, ok bool)
 	// Flow says which server's kept data may go into which call; the zero value lets all pass.
 	Flow Flow
+	// Confirm says which tools run only when a person agrees; the zero value lets all run.
+	Confirm ConfirmRules
 	// Keywords are hidden words by which search finds a server's tools.
 	Keywords map[string][]string
 	// ToolKeywords are hidden words by which search finds one tool; nil means none.
@@ -78,6 +80,8 @@ type Dispatcher struct {
 	lenses *lenses
 	flow   flowPolicy
 
+	confirmation confirmation // which calls need a person's word
+
 	mu      sync.Mutex
 	results map[shapeKey]string // result shapes, as seen in earlier calls
 }
@@ -91,6 +95,10 @@ func New(o Options) (*Dispatcher, error) {
 	if err != nil {
 		return nil, err
 	}
+	confirmation, err := compileConfirm(o.Confirm)
+	if err != nil {
+		return nil, err
+	}
 	o, err = withDefaults(o)
 	if err != nil {
 		return nil, err
@@ -99,7 +107,7 @@ func New(o Options) (*Dispatcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Dispatcher{o: o, lenses: l, flow: flow, results: map[shapeKey]string{}}, nil
+	return &Dispatcher{o: o, lenses: l, flow: flow, confirmation: confirmation, results: map[shapeKey]string{}}, nil
 }
 
 func withDefaults(o Options) (Options, error) {

@@ -45,6 +45,9 @@ func (d *Dispatcher) pass(ctx context.Context, a Agent, r PassRequest) (json.Raw
 	if err != nil {
 		return nil, withFate(err, NotSent)
 	}
+	if err := d.confirm(ctx, entry, rawjson.Member(r.Params, "arguments"), r.Contact); err != nil {
+		return nil, withFate(err, NotSent)
+	}
 	return d.forward(ctx, Request{Server: entry.Server, Method: r.Method, Params: r.answered(r.Params), Idempotent: repeatable(r.Method, entry),
 		Timeout: r.Timeout, Meta: d.o.Recorder.Inject(ctx, r.Meta),
 		Progress: r.Progress, Told: r.Told, Ask: r.Ask, Capabilities: r.Capabilities, Asker: r.Asker, Relay: r.Relay})

@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/proxy-dispatch/proxy-dispatch/dispatch"
 )
 
 // HTTPOptions is what the streamable HTTP transport needs beside Options. Only Face is required.
@@ -25,6 +27,8 @@ type HTTPOptions struct {
 	Hosts []string
 	// Auth says who sent a request, on all paths but /healthz, /readyz and Open. Nil: everybody is anonymous.
 	Auth Doorkeeper
+	// Limits says what the principal of a request may ask for; nil: nobody is limited.
+	Limits func(dispatch.Agent) Limits
 	// Extra are further handlers by path, such as /metrics.
 	Extra map[string]http.Handler
 	// Open are further handlers for everybody who passes the checks of Host and Origin, by path; one that ends in /
@@ -147,7 +151,7 @@ func newSite(o HTTPOptions) (*site, error) {
 		anyHost: host == "", // our names are not known then, and Auth keeps strangers out
 		door:    o.Auth,
 		open:    map[string]bool{"/healthz": true, "/readyz": true},
-		next:    mux,
+		next:    newLimiter(o.Limits, mux),
 	}}
 	for _, name := range append(o.Hosts, host) {
 		s.names[strings.ToLower(name)] = true

@@ -32,7 +32,7 @@ var table = map[string][]string{
 	"spill/spilltest":      {"spill"},
 	"dispatch/arguments":   {"rawjson"},
 	"dispatch/view":        {"catalog"},
-	"dispatch":             {"rawjson", "catalog", "catalog/signature", "search", "spill", "tokens", "dispatch/view", "dispatch/arguments"},
+	"dispatch":             {"rawjson", "catalog", "catalog/clean", "catalog/signature", "search", "spill", "tokens", "dispatch/view", "dispatch/arguments"},
 	"serve":                {"rawjson", "dispatch"},
 	"serve/auth":           {},
 	"serve/transparent":    {"rawjson", "catalog", "dispatch", "dispatch/view", "serve"},

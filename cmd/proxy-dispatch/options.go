@@ -19,7 +19,7 @@ import (
 // dispatchOptions are the options of the dispatcher that a configuration sets.
 func dispatchOptions(cfg *config.Config) dispatch.Options {
 	o := dispatch.Options{
-		Rules: rulesOf(cfg), Flow: flowOf(cfg), Keywords: keywordsOf(cfg),
+		Rules: rulesOf(cfg), Confirm: confirmOf(cfg), Flow: flowOf(cfg), Keywords: keywordsOf(cfg),
 		SearchBudget: cfg.Search.Budget, StringArguments: cfg.Definition.Arguments == "string",
 		SharesFiles: func(server string) bool { return sharesFiles(cfg, server) },
 	}
@@ -81,6 +81,14 @@ func flowOf(cfg *config.Config) (f dispatch.Flow) {
 		f.Deny = append(f.Deny, dispatch.FlowRule(r))
 	}
 	return f
+}
+
+func confirmOf(cfg *config.Config) dispatch.ConfirmRules {
+	r := dispatch.ConfirmRules{Tools: cfg.Tools.Confirm, Servers: map[string][]string{}}
+	for _, s := range cfg.Servers {
+		r.Servers[s.Name] = s.Tools.Confirm
+	}
+	return r
 }
 
 func keywordsOf(cfg *config.Config) map[string][]string {

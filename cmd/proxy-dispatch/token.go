@@ -62,9 +62,6 @@ func (c *console) tokenCreateCommand() *cobra.Command {
 }
 
 func (c *console) createToken(name, role, expires string) error {
-	if name == "" || len(name) > 128 || strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
-		return usage("the name of a token has 1 to 128 bytes without spaces and control characters")
-	}
 	life, err := parseLife(expires)
 	if err != nil {
 		return err
@@ -172,7 +169,7 @@ func tokensPath(cfg *config.Config, env config.Env) (string, error) {
 
 // tokenError makes wrong names wrong usage, and the rest a failure.
 func tokenError(err error) error {
-	if errors.Is(err, auth.ErrTokenExists) || errors.Is(err, auth.ErrNoToken) {
+	if errors.Is(err, auth.ErrTokenExists) || errors.Is(err, auth.ErrNoToken) || errors.Is(err, auth.ErrTokenName) {
 		return usage("%w", err)
 	}
 	return &exitError{exitFailed, err}

@@ -91,8 +91,9 @@ type ToolKeywords struct {
 	Keywords []string
 }
 
-// Tools says by globs which tools exist for agents. Deny wins; an empty Allow allows all.
-type Tools struct{ Allow, Deny []string }
+// Tools says by globs which tools exist for agents. Deny wins; an empty Allow allows all. Those that Confirm matches,
+// by globs or as @destructive or @write, run only when a person agrees.
+type Tools struct{ Allow, Deny, Confirm []string }
 
 // HTTP is where and how to listen.
 type HTTP struct {

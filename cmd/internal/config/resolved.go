@@ -122,6 +122,7 @@ func (w writer) tools(n *notation.Node, t Tools) {
 	w.section(n, "tools", func(n *notation.Node) {
 		w.list(n, "allow", t.Allow)
 		w.list(n, "deny", t.Deny)
+		w.list(n, "confirm", t.Confirm)
 	})
 }
 

@@ -195,8 +195,7 @@ func (d *decoder) roots(f *fields, n *notation.Node) {
 func (d *decoder) toolRules(f *fields) {
 	_, n := f.take("tools")
 	t := d.mapping(n, "tools.")
-	d.out.Tools = Tools{Allow: t.globs("allow"), Deny: t.globs("deny")}
-	t.later("confirm")
+	d.out.Tools = Tools{Allow: t.globs("allow"), Deny: t.globs("deny"), Confirm: t.globs("confirm")}
 	t.done()
 }
 

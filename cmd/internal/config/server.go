@@ -187,10 +187,10 @@ func (f *fields) serverTools() Tools {
 	_, n := f.take("tools")
 	t := f.mapping(n, f.where+"tools.")
 	rules := Tools{
-		Allow: append(t.globs("allow"), f.globs("includeTools", "enabled_tools")...),
-		Deny:  append(t.globs("deny"), f.globs("disabledTools", "excludeTools", "disabled_tools")...),
+		Allow:   append(t.globs("allow"), f.globs("includeTools", "enabled_tools")...),
+		Deny:    append(t.globs("deny"), f.globs("disabledTools", "excludeTools", "disabled_tools")...),
+		Confirm: t.globs("confirm"),
 	}
-	t.later("confirm")
 	t.done()
 	return rules
 }
