@@ -19,6 +19,7 @@ import (
 	"github.com/proxy-dispatch/proxy-dispatch/cmd/internal/config"
 	"github.com/proxy-dispatch/proxy-dispatch/cmd/internal/observe"
 	"github.com/proxy-dispatch/proxy-dispatch/serve"
+	"github.com/proxy-dispatch/proxy-dispatch/serve/auth"
 )
 
 // serving is what the flags of serve say.
@@ -73,7 +74,11 @@ func (c *console) serve(ctx context.Context, s serving, words []string) error {
 		return err
 	}
 	defer closer.Close()
-	p, err := wire(ctx, cfg, wiring{log: log, lasting: true})
+	door, err := c.doorkeeper(cfg, log)
+	if err != nil {
+		return err
+	}
+	p, err := wire(ctx, cfg, wiring{log: log, lasting: true, door: door})
 	if err != nil {
 		return err
 	}
@@ -196,6 +201,10 @@ func (c *console) serveHTTP(ctx context.Context, p *program, o serve.HTTPOptions
 			return fmt.Errorf("load the certificate: %w", err)
 		}
 		o.TLS = &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12}
+	}
+	if door := p.door; door != nil {
+		o.Auth, o.Limits = door, door.limits
+		o.Open = map[string]http.Handler{auth.MetadataPath: door.resource.Metadata(), auth.MetadataPath + "/": door.resource.Metadata()}
 	}
 	o.Extra = map[string]http.Handler{"/metrics": p.observer.Metrics()}
 	o.OnListen = func(a net.Addr) {

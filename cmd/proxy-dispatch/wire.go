@@ -30,20 +30,22 @@ type program struct {
 	shelf      *spill.Shelf
 	dispatcher *dispatch.Dispatcher
 	observer   *observe.Observer // of a lasting program
+	door       *doorkeeper       // nil: everybody comes in
 	closers    []func() error    // run last to first
 }
 
 // wiring says what a command needs of the house.
 type wiring struct {
 	log     *slog.Logger
-	lasting bool // the program stays: it follows what servers say and records what agents do
-	keep    bool // results outlive the process
-	ceiling int  // bytes one reading of a result may show; 0 = the configuration's
+	lasting bool        // the program stays: it follows what servers say and records what agents do
+	keep    bool        // results outlive the process
+	door    *doorkeeper // who may come in, and with which rights; nil: everybody, with all
+	ceiling int         // bytes one reading of a result may show; 0 = the configuration's
 }
 
 // wire builds the house of a configuration. Nothing is started; Close ends everything.
 func wire(ctx context.Context, cfg *config.Config, w wiring) (p *program, err error) {
-	p = &program{cfg: cfg, log: w.log, redactor: cfg.Redactor()}
+	p = &program{cfg: cfg, log: w.log, redactor: cfg.Redactor(), door: w.door}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, p.Close())
@@ -69,6 +71,9 @@ func wire(ctx context.Context, cfg *config.Config, w wiring) (p *program, err er
 	}
 	o.Catalog, o.Forwarder, o.Shelf, o.Tokens = p.catalog, forwarder{p.fleet}, p.shelf, p.counter
 	o.Log, o.Redact = p.log, p.redactor.Redact
+	if p.door != nil {
+		o.Rights = p.door.rights
+	}
 	if w.lasting {
 		if p.observer, err = observe.New(ctx, p.observed()); err != nil {
 			return p, err
