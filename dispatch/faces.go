@@ -49,3 +49,11 @@ func (it BatchItem) Result() Pieces {
 	}
 	return it.CallAnswer.Result()
 }
+
+// Failure is why one call of a batch gave no result; nil if it gave one.
+func (it BatchItem) Failure() error {
+	if it.err == nil {
+		return nil
+	}
+	return it.err
+}
