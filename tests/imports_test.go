@@ -36,6 +36,7 @@ var table = map[string][]string{
 	"serve":                {"rawjson", "dispatch"},
 	"serve/auth":           {},
 	"serve/transparent":    {"rawjson", "catalog", "dispatch", "dispatch/view", "serve"},
+	"serve/proxyface":      {"rawjson", "catalog", "dispatch", "dispatch/view", "dispatch/arguments", "serve"},
 	"builtin":              {},
 	"cmd/internal/config":  {"*", "cmd/internal/config/minia", "cmd/internal/config/notation", "cmd/internal/config/secret", "cmd/internal/config/variable"},
 	"cmd/internal/observe": {"*"},

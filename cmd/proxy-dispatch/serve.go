@@ -10,7 +10,6 @@ import (
 	"runtime/debug"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -50,7 +49,7 @@ a configuration file is read only if --config names one.`,
 	f.StringVar(&s.http, "http", "", "listen for HTTP on this address, such as 127.0.0.1:8931")
 	f.StringVar(&s.transport, "transport", "", "stdio (default) or http")
 	f.IntVar(&s.port, "port", 0, "port on 127.0.0.1 for --transport http (default 8931)")
-	f.StringSliceVar(&s.expose, "expose", nil, "faces to show (default dispatch)")
+	f.StringSliceVar(&s.expose, "expose", nil, "faces to show: dispatch (default), proxy")
 	f.StringVar(&s.view, "view", "", "show a tool view (not available yet)")
 	return cmd
 }
@@ -89,7 +88,11 @@ func (c *console) serve(ctx context.Context, s serving, words []string) error {
 	// The servers end with Close, not with ctx: running calls are given their moment first.
 	start := sync.OnceFunc(func() { p.fleet.Start(context.WithoutCancel(ctx)) })
 	address := s.address(cfg)
-	o := serve.Options{Face: serve.DispatchFace(p.dispatcher), Version: versionText(), Log: log}
+	face, paths, err := p.faces(s.exposed(cfg))
+	if err != nil {
+		return errors.Join(err, p.Close())
+	}
+	o := serve.Options{Face: face, Version: versionText(), Log: log}
 	if address == "" {
 		o.OnListed = start
 		soon := time.AfterFunc(startSoon, start)
@@ -97,7 +100,7 @@ func (c *console) serve(ctx context.Context, s serving, words []string) error {
 		soon.Stop()
 	} else {
 		start()
-		err = c.serveHTTP(ctx, p, serve.HTTPOptions{Options: o, Addr: address})
+		err = c.serveHTTP(ctx, p, serve.HTTPOptions{Options: o, Addr: address, Paths: paths})
 	}
 	return errors.Join(failed(err), p.Close())
 }
@@ -127,17 +130,8 @@ func failed(err error) error {
 
 // check refuses what flags cannot mean together and what is not there yet.
 func (s *serving) check() error {
-	if s.view != "" {
-		return usage("--view is not available yet")
-	}
-	for _, face := range s.expose {
-		switch {
-		case face == "dispatch":
-		case face == "proxy", face == "transparent", strings.HasPrefix(face, "view:"):
-			return usage("--expose %s is not available yet", face)
-		default:
-			return usage("--expose: there is no face %q; faces: dispatch", face)
-		}
+	if err := s.checkFaces(); err != nil {
+		return err
 	}
 	if !slices.Contains([]string{"", "stdio", "http"}, s.transport) {
 		return usage("--transport must be stdio or http, not %q", s.transport)

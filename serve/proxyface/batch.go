@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/proxy-dispatch/proxy-dispatch/catalog"
 	"github.com/proxy-dispatch/proxy-dispatch/dispatch"
@@ -49,9 +50,8 @@ func readStep(n *names, raw json.RawMessage, kind catalog.Kind, i int) step {
 	s.id = strconv.Itoa(i)
 	obj, err := readObject(raw)
 	if err == nil {
-		if id, given := obj.Get("id"); given && id[0] == '"' {
-			s.id = rawjson.Unquote(id)
-			obj = obj.Delete("id")
+		if id, given := obj.Get("id"); given {
+			s.id, obj = strings.Trim(string(id), `"`), obj.Delete("id")
 		}
 		if _, given := obj.Get("type"); !given && kind != "" {
 			obj = obj.Set("type", rawjson.Quote(string(kind)))
@@ -72,12 +72,12 @@ func readStep(n *names, raw json.RawMessage, kind catalog.Kind, i int) step {
 
 // calls reports whether a step is a call of a server.
 func (s *step) calls() bool {
-	return s.err == nil && s.action == actionCall && (s.place.offer == nil || s.place.offer.entry != nil)
+	return s.err == nil && s.action == actionCall && !s.kept() && (s.place.offer == nil || s.place.offer.entry != nil)
 }
 
 // callAll makes the calls of a batch, so that one may use what another gives.
 func (f *Face) callAll(ctx context.Context, u use, steps []step) error {
-	var q dispatch.BatchRequest
+	q := dispatch.BatchRequest{Reader: readByCall}
 	var who []*step
 	for i := range steps {
 		if s := &steps[i]; s.calls() {

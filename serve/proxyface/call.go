@@ -14,6 +14,9 @@ import (
 
 // call calls a tool, reads a resource or gets a prompt through the dispatcher's stations.
 func (f *Face) call(ctx context.Context, u use, o operation) dispatch.Pieces {
+	if o.kept() {
+		return f.read(ctx, u, o)
+	}
 	p, err := f.namesOf(f.o.Dispatcher.Seen(u.Agent)).locate(o.kind, o.path)
 	switch {
 	case err != nil:
@@ -30,7 +33,7 @@ func (f *Face) call(ctx context.Context, u use, o operation) dispatch.Pieces {
 
 // request is the dispatcher's word for an operation.
 func (f *Face) request(u use, o operation, p place) dispatch.CallRequest {
-	r := dispatch.CallRequest{Tool: p.name, Type: o.kind, Connection: p.connection, Arguments: o.args, RequestMeta: u.Meta, Contact: u.Contact}
+	r := dispatch.CallRequest{Tool: p.name, Type: o.kind, Connection: p.connection, Arguments: o.args, RequestMeta: u.Meta, Contact: u.Contact, Reader: readByCall}
 	if o.kind == catalog.Prompt {
 		r.Form = promptForm(o.path)
 	}

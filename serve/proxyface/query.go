@@ -36,6 +36,10 @@ func (f *Face) list(ctx context.Context, u use, o operation) dispatch.Pieces {
 		}
 	}
 	answer := f.query(o, "", array(page), arguments.Object{value("many", true), value("totalCount", total), value("offset", o.offset), value("limit", o.limit)})
+	if line := f.o.Dispatcher.NotAsked(u.Agent); line != "" { // beside the one resource, so that it stays the only one
+		about := arguments.Object{text("notAsked", line)}
+		answer = addMember(answer, "_meta", arguments.Object{{Key: "proxy-dispatch", Value: about.Raw()}}.Raw())
+	}
 	done(dispatch.Outcome{Bytes: int64(len(answer))})
 	return dispatch.Pieces{answer}
 }

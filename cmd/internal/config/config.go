@@ -45,6 +45,7 @@ type Config struct {
 	Search       Search
 	Tokens       Tokens
 	Definition   Definition
+	Proxy        Proxy
 	Log          Log
 	CacheDir     string   // "" = the user's cache folder
 	Ignored      []string // what was understood and left alone, as FILE:LINE: KEY, why
@@ -76,6 +77,8 @@ type Server struct {
 	Disabled     bool
 	ReadOnly     bool
 	Tools        Tools
+	Prefix       *string // of its names in the face proxy; nil = Name, "" = none
+	Separator    *string // behind the prefix; nil = that of proxy
 
 	Unset    error  // a variable that this server needs is not set; it cannot be started
 	Describe string // one line without secrets, for people

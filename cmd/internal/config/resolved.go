@@ -52,6 +52,10 @@ func (c *Config) print(show func(*Server) maskedServer, secret, text func(string
 	w.section(root, "search", func(n *notation.Node) { w.search(n, &c.Search, secret) })
 	w.section(root, "tokens", func(n *notation.Node) { w.string(n, "encoding", c.Tokens.Encoding) })
 	w.section(root, "definition", func(n *notation.Node) { w.string(n, "arguments", c.Definition.Arguments) })
+	w.section(root, "proxy", func(n *notation.Node) {
+		w.string(n, "toolName", c.Proxy.ToolName)
+		w.given(n, "separator", c.Proxy.Separator)
+	})
 	w.section(root, "log", func(n *notation.Node) {
 		w.string(n, "level", c.Log.Level)
 		w.string(n, "format", c.Log.Format)
@@ -171,6 +175,8 @@ func (w writer) server(s *Server, m maskedServer, secret func(string) string) *n
 	w.flag(n, "disabled", s.Disabled)
 	w.flag(n, "readOnly", s.ReadOnly)
 	w.tools(n, s.Tools)
+	w.given(n, "prefix", s.Prefix)
+	w.given(n, "separator", s.Separator)
 	if s.Description != "" {
 		n.Put("description", notation.NewText(w.text(s.Description)))
 	}

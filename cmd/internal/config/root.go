@@ -64,10 +64,7 @@ func (d *decoder) root(n *notation.Node) {
 	d.auth(f)
 	f.later("script", "hooks", "transparent")
 	d.laterViews(f)
-	_, proxy := f.take("proxy")
-	named := d.mapping(proxy, "proxy.")
-	named.later("toolName")
-	named.done()
+	d.proxy(f)
 	f.done()
 }
 
@@ -122,14 +119,14 @@ func (d *decoder) faces(f *fields) {
 	}
 	for _, face := range f.texts("expose") {
 		switch {
-		case face == "dispatch":
+		case HasFace(face):
 			if !slices.Contains(d.out.Expose, face) {
 				d.out.Expose = append(d.out.Expose, face)
 			}
-		case face == "proxy", face == "transparent", strings.HasPrefix(face, "view:"):
+		case face == "transparent", strings.HasPrefix(face, "view:"):
 			f.problems.later(n.Line, "expose: "+face)
 		default:
-			f.near(n.Line, face, []string{"dispatch", "proxy", "transparent"}, "expose: unknown face %q", face)
+			f.near(n.Line, face, faces, "expose: unknown face %q", face)
 		}
 	}
 }

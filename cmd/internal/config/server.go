@@ -51,6 +51,7 @@ func (d *decoder) server(name, where string, m notation.Member) Server {
 	s.Description = f.literal("description")
 	f.keywords(&s)
 	s.Tools = f.serverTools()
+	s.Prefix, s.Separator = f.given("prefix"), f.given("separator")
 	f.clientKeys(&s)
 	if f.enum("framing", "newline", "content-length") == "content-length" {
 		f.problems.later(f.node.Get("framing").Line, where+"framing: content-length")
