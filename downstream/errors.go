@@ -34,6 +34,9 @@ var (
 	errClosing = errors.New("the fleet is closing")
 	errRestart = errors.New("restart asked for")
 	errSilent  = errors.New("no answer to ping")
+	errLeft    = errors.New("the agent left")
+	errIdle    = errors.New("the agent has asked nothing for long")
+	errAgents  = errors.New("too many agents use this server at once")
 )
 
 // Error is a failed request: whose, what became of it, and why. Its words are redacted,

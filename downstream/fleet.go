@@ -8,9 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/proxy-dispatch/proxy-dispatch/downstream/process"
 	"github.com/proxy-dispatch/proxy-dispatch/downstream/wire"
+	"github.com/proxy-dispatch/proxy-dispatch/rawjson"
 )
 
 // Fleet is the set of servers. Its methods may be called concurrently.
@@ -19,6 +22,7 @@ type Fleet struct {
 	order       []*member
 	members     map[string]*member
 	events      *eventQueue
+	client      atomic.Pointer[Client] // of sessions to come
 	watcher     *process.Watcher
 	life        context.Context
 	end         context.CancelCauseFunc
@@ -31,6 +35,7 @@ type Fleet struct {
 func New(o Options) (*Fleet, error) {
 	o = o.withDefaults()
 	f := &Fleet{options: o, members: map[string]*member{}, watcher: process.NewWatcher(o.Watcher, o.Log)}
+	f.client.Store(&Client{o.ClientInfo, o.Capabilities})
 	f.life, f.end = context.WithCancelCause(context.Background())
 	for _, s := range o.Servers {
 		if s.Name == "" || f.members[s.Name] != nil {
@@ -67,19 +72,19 @@ func (f *Fleet) Start(ctx context.Context) {
 // starting server, starts a lazy or lost one, and sends once more if the session was lost before anything was
 // sent, or at all if the request is idempotent. Every error is an *Error.
 func (f *Fleet) Do(ctx context.Context, r Request) (json.RawMessage, error) {
-	m := f.members[r.Server]
+	m, err := f.members[r.Server], error(nil)
 	if m == nil {
 		return nil, &Error{r.Server, NotSent, ErrUnknownServer}
 	}
-	timeout := r.Timeout
-	if timeout <= 0 {
-		timeout = m.options.Timeout
+	if m, err = m.of(r.Asker); err != nil {
+		return nil, m.outward(err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	result, err := m.do(ctx, r)
+	defer m.users.Add(-1)
+	ctx, k, stop := m.timed(ctx, r.Timeout)
+	defer stop()
+	result, err := m.do(ctx, k, &r)
 	if err != nil && ctx.Err() == nil && worthRepeating(err, r) {
-		result, err = m.do(ctx, r)
+		result, err = m.do(ctx, k, &r)
 	}
 	if err != nil {
 		return nil, m.outward(err)
@@ -87,12 +92,22 @@ func (f *Fleet) Do(ctx context.Context, r Request) (json.RawMessage, error) {
 	return result, nil
 }
 
-func (m *member) do(ctx context.Context, r Request) (json.RawMessage, error) {
+// timed bounds a call by the agent's own timeout or else by the server's.
+func (m *member) timed(ctx context.Context, own time.Duration) (context.Context, *clock, func()) {
+	if own > 0 {
+		ctx, cancel := context.WithTimeout(ctx, own)
+		return ctx, nil, cancel
+	}
+	k, ctx, cancel := newClock(ctx, m.options.Timeout)
+	return ctx, k, func() { k.stop(); cancel(nil) }
+}
+
+func (m *member) do(ctx context.Context, k *clock, r *Request) (json.RawMessage, error) {
 	s, err := m.session(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return s.do(ctx, r)
+	return s.do(ctx, k, r)
 }
 
 // worthRepeating says if a request that failed may be sent again.
@@ -163,7 +178,45 @@ func (f *Fleet) Restart(server string) error {
 	if err := m.restart(); err != nil {
 		return m.outward(err)
 	}
+	for _, own := range m.agents.all() {
+		_ = own.restart() // what may start at all was asked above
+	}
 	return nil
+}
+
+// Introduce says what servers are told of us from their next session on.
+func (f *Fleet) Introduce(c Client) { f.client.Store(&c) }
+
+// Notify sends a notification to a server, or to all ("") that have a session; it starts none and waits for none.
+// A server gets them in order. Servers of the version without sessions want none and get none.
+func (f *Fleet) Notify(server, method string, params json.RawMessage) {
+	f.NotifyAs("", server, method, params)
+}
+
+// NotifyAs is Notify of one agent: of the sessions that are not shared only its own are told.
+func (f *Fleet) NotifyAs(asker, server, method string, params json.RawMessage) {
+	line, err := rawjson.OneLine(params)
+	if err != nil {
+		return
+	}
+	for _, m := range f.order {
+		if server != "" && m.options.Name != server {
+			continue
+		}
+		if own := m.agents.get(asker); own != nil {
+			m = own
+		}
+		m.notify(method, line)
+	}
+}
+
+// Leave ends the sessions that an agent has for itself.
+func (f *Fleet) Leave(asker string) {
+	for _, m := range f.order {
+		if own := m.agents.remove(asker); own != nil {
+			own.retire(errLeft)
+		}
+	}
 }
 
 // Close ends all sessions and servers, in parallel and within two seconds, and waits for every goroutine. Requests
@@ -172,6 +225,7 @@ func (f *Fleet) Close() error {
 	f.closing.Do(func() {
 		for _, m := range f.order {
 			m.close()
+			m.agents.close()
 		}
 		f.end(errClosing)
 		f.supervisors.Wait()

@@ -11,6 +11,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/proxy-dispatch/proxy-dispatch/downstream/wire"
+	"github.com/proxy-dispatch/proxy-dispatch/rawjson"
 )
 
 // Two eras of the protocol need two greetings: initialize, which opens a session, and server/discover, which only
@@ -112,11 +113,15 @@ func (s *session) discover(ctx context.Context) error {
 
 // initialize greets a server of the old era. Whatever version it names is taken: what we carry is the same in all.
 func (s *session) initialize(ctx context.Context) error {
-	client, err := json.Marshal(s.client)
+	client, err := json.Marshal(s.client.Info)
 	if err != nil {
 		panic(err) // two strings always marshal
 	}
-	params := fmt.Appendf(nil, `{"protocolVersion":%q,"capabilities":{},"clientInfo":%s}`, legacyVersion, client)
+	capabilities, err := rawjson.OneLine(s.client.Capabilities)
+	if err != nil || len(capabilities) == 0 {
+		capabilities = []byte(`{}`)
+	}
+	params := fmt.Appendf(nil, `{"protocolVersion":%q,"capabilities":%s,"clientInfo":%s}`, legacyVersion, capabilities, client)
 	result, err := s.ask(ctx, string(mcp.MethodInitialize), params)
 	if err != nil {
 		return err
@@ -131,56 +136,4 @@ func (s *session) initialize(ctx context.Context) error {
 	s.Settle(found.ProtocolVersion)
 	s.Notify("notifications/initialized", nil)
 	return nil
-}
-
-// listen asks a server of the new era for the changes it would not tell otherwise, until the session ends.
-func (s *session) listen() {
-	if !s.modern {
-		return
-	}
-	filter := s.changesOffered()
-	if filter == "" {
-		return
-	}
-	s.workers.Go(func() {
-		for wait := 5 * time.Second; ; wait = min(2*wait, time.Minute) {
-			_, err := s.ask(s.Life(), string(mcp.MethodSubscriptionsListen), []byte(filter))
-			if _, answered := errors.AsType[*RPCError](err); answered {
-				return // it has no such thing
-			}
-			select {
-			case <-s.Life().Done():
-				return
-			case <-time.After(wait):
-			}
-		}
-	})
-}
-
-// changesOffered are the params for the changes that the server declares to tell; "" is none.
-func (s *session) changesOffered() string {
-	var found struct {
-		Capabilities struct {
-			Tools, Resources, Prompts struct {
-				ListChanged bool `json:"listChanged"`
-			}
-		} `json:"capabilities"`
-	}
-	if json.Unmarshal(s.hello, &found) != nil {
-		return ""
-	}
-	c := found.Capabilities
-	filter := mcp.SubscriptionFilter{
-		ToolsListChanged:     c.Tools.ListChanged,
-		ResourcesListChanged: c.Resources.ListChanged,
-		PromptsListChanged:   c.Prompts.ListChanged,
-	}
-	if filter.IsEmpty() {
-		return ""
-	}
-	params, err := json.Marshal(map[string]any{"notifications": filter})
-	if err != nil {
-		panic(err) // three booleans always marshal
-	}
-	return string(params)
 }

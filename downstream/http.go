@@ -1,20 +1,17 @@
 package downstream
 
-import (
-	"context"
-
-	"github.com/proxy-dispatch/proxy-dispatch/downstream/remote"
-)
+import "context"
 
 func (m *member) dialHTTP(_ context.Context, s *session) (conn, error) {
-	return dialled(m.remote.Dial(s.heard))
+	c, err := m.remote.Dial(s.ears())
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
 }
 
 func (m *member) dialSSE(ctx context.Context, s *session) (conn, error) {
-	return dialled(m.remote.DialSSE(ctx, s.heard))
-}
-
-func dialled(c *remote.Conn, err error) (conn, error) {
+	c, err := m.remote.DialSSE(ctx, s.ears())
 	if err != nil {
 		return nil, err
 	}

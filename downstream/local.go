@@ -26,7 +26,7 @@ const (
 type localConn struct {
 	server  *server.MCPServer
 	session *localSession
-	heard   func(method string, params []byte)
+	heard   func(call int64, method string, params []byte)
 	alive   context.Context
 	lose    context.CancelCauseFunc
 
@@ -54,7 +54,7 @@ func (m *member) dialLocal(ctx context.Context, s *session) (conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &localConn{server: srv, heard: s.heard, session: &localSession{out: make(chan mcp.JSONRPCNotification, localBacklog)}}
+	c := &localConn{server: srv, heard: s.hear, session: &localSession{out: make(chan mcp.JSONRPCNotification, localBacklog)}}
 	c.session.id = fmt.Sprintf("%s-%p", m.options.Name, c.session)
 	if err := srv.RegisterSession(ctx, c.session); err != nil {
 		return nil, fmt.Errorf("register session: %w", err)
@@ -67,6 +67,8 @@ func (m *member) dialLocal(ctx context.Context, s *session) (conn, error) {
 func (c *localConn) Life() context.Context { return c.alive }
 
 func (c *localConn) Settle(string) {}
+
+func (c *localConn) Listen() {}
 
 // pump hears notifications until the connection ends.
 func (c *localConn) pump() {
@@ -88,7 +90,7 @@ func (c *localConn) hear(n mcp.JSONRPCNotification) {
 		return
 	}
 	if params, err := json.Marshal(n.Params); err == nil {
-		c.heard(n.Method, params)
+		c.heard(0, n.Method, params)
 	}
 }
 

@@ -14,6 +14,9 @@ const (
 	defaultStartTimeout = 30 * time.Second
 	defaultPingEvery    = 30 * time.Second
 	defaultMaxMessage   = 256 << 20
+	defaultAskTimeout   = 10 * time.Minute
+	defaultMaxAgents    = 64
+	defaultAgentIdle    = 15 * time.Minute
 )
 
 // Server says how one server is reached. Exactly one of Command, URL and Local is set,
@@ -50,6 +53,11 @@ type Server struct {
 	Unset error
 	// Protocol is "auto" (also ""), "legacy" or "2026-07-28".
 	Protocol string
+	// Framing says how messages on stdin and stdout are told apart: "newline" (also "") or "content-length".
+	Framing string
+	// PerAgent gives each Asker a session, and so a process, of its own, for servers that keep state for one user. Requests
+	// without an Asker share one session.
+	PerAgent bool
 	// Describe is one redacted line about the server for errors; "" is the name.
 	Describe string
 }
@@ -58,6 +66,13 @@ type Server struct {
 type ClientInfo struct {
 	Name    string `json:"name"`
 	Version string `json:"version"`
+}
+
+// Client is what a server is told of whoever uses it.
+type Client struct {
+	Info ClientInfo
+	// Capabilities is the object that initialize declares, and each request in versions without it; nil is {}.
+	Capabilities json.RawMessage
 }
 
 // Options make a Fleet. The zero value is a fleet without servers.
@@ -75,10 +90,26 @@ type Options struct {
 	// PingEvery is how long a session may be idle before it is pinged; 0 is 30 s, negative never.
 	PingEvery time.Duration
 	// OnEvent hears what happens to servers, from one goroutine, in order; nil is nobody.
-	// Changes that nobody heard yet are told once, however often a server repeats them.
+	// Changes that nobody heard yet are told once, however often a server repeats them. A call returns after what
+	// its server said before the result was heard, so OnEvent must not wait for a call.
 	OnEvent func(Event)
-	// ClientInfo is told to servers; the zero value is proxy-dispatch, version 0.
+	// ClientInfo is told to servers; the zero value is proxy-dispatch, version 0. See also Fleet.Introduce.
 	ClientInfo ClientInfo
+	// Capabilities are declared to servers, for somebody can answer what they allow servers to ask; nil is {}.
+	Capabilities json.RawMessage
+	// ClientOf tells what the server of a session of an agent's own is told instead; false is the same as of all. Nil
+	// changes nothing. Called concurrently.
+	ClientOf func(asker string) (Client, bool)
+	// Asked answers requests of servers that belong to no call, or to one whose agent can't be asked; nil refuses
+	// them. It is like Request.Ask; AskerOf tells whose session they come from. Called concurrently.
+	Asked func(ctx context.Context, server, method string, params json.RawMessage) (json.RawMessage, error)
+	// AskTimeout is the longest wait for an answer to a server's request; 0 is 10 minutes. A call stands still
+	// meanwhile: the server's own timeout counts the server's time, a Request.Timeout counts all.
+	AskTimeout time.Duration
+	// MaxAgents is how many agents may have sessions of their own with one server at once; 0 is 64.
+	MaxAgents int
+	// AgentIdle is how long such a session lives without a request; 0 is 15 minutes.
+	AgentIdle time.Duration
 }
 
 // EventKind says what happened to a server.
@@ -92,12 +123,18 @@ const (
 	ToolsChanged     EventKind = "tools_changed"     // the server says its tools are others
 	ResourcesChanged EventKind = "resources_changed" // the same of resources and templates
 	PromptsChanged   EventKind = "prompts_changed"   // the same of prompts
+	Said             EventKind = "said"              // the server sent a notification that belongs to no call
 )
 
 // Event tells what happened to one server.
 type Event struct {
 	Server string
 	Kind   EventKind
+	// Method and Params are what the server Said.
+	Method string
+	Params json.RawMessage
+	// Asker is whose own session it was Said in; "" if the session is shared.
+	Asker string
 }
 
 // State is the condition of a server as people read it.
@@ -158,6 +195,15 @@ func (o Options) withDefaults() Options {
 	}
 	if o.ClientInfo.Name == "" {
 		o.ClientInfo = ClientInfo{Name: "proxy-dispatch", Version: "0"}
+	}
+	if o.AskTimeout <= 0 {
+		o.AskTimeout = defaultAskTimeout
+	}
+	if o.MaxAgents <= 0 {
+		o.MaxAgents = defaultMaxAgents
+	}
+	if o.AgentIdle <= 0 {
+		o.AgentIdle = defaultAgentIdle
 	}
 	return o
 }

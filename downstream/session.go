@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -12,37 +11,79 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/proxy-dispatch/proxy-dispatch/downstream/wire"
-	"github.com/proxy-dispatch/proxy-dispatch/rawjson"
 )
 
 // session is a connection after its handshake, or during it.
 type session struct {
 	conn
-	client   ClientInfo
-	changed  func(EventKind)
-	hello    json.RawMessage // the raw initialize or discover result
-	version  string
-	modern   bool
-	ids      atomic.Int64
-	desk     progressDesk
-	active   atomic.Int64 // calls under way
-	lastWord atomic.Int64 // when the server last said something, Unix nanoseconds
-	workers  sync.WaitGroup
+	house
+	hello     json.RawMessage // the raw initialize or discover result
+	version   string
+	modern    bool
+	ids       atomic.Int64
+	desk      desk
+	questions questions
+	topics    topics
+	level     atomic.Pointer[json.RawMessage] // of log messages, for a server that wants it with each request
+	active    atomic.Int64                    // calls under way
+	lastWord  atomic.Int64                    // when the server last said something, Unix nanoseconds
+	workers   sync.WaitGroup
 }
 
-// heard takes a notification from the connection.
-func (s *session) heard(method string, params []byte) {
+// house is what a session knows of the fleet around it.
+type house struct {
+	client  Client
+	report  func(Event)               // tells what happens; the session knows no more of it than kind, method and params
+	heard   func(ctx context.Context) // waits until what the server said so far was heard by whom it was reported to
+	outside askFunc                   // answers what belongs to no call; nil is nobody
+	asking  time.Duration             // the longest wait for an answer of an agent
+}
+
+type askFunc = func(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error)
+
+func (s *session) ears() wire.Ears { return wire.Ears{Heard: s.hear, Asked: s.asked} }
+
+// hear takes a notification from the connection.
+func (s *session) hear(callID int64, method string, params []byte) {
 	s.touch()
 	switch mcp.MCPMethod(method) {
 	case "notifications/progress":
-		s.desk.heard(params)
+		s.progress(params)
 	case mcp.MethodNotificationToolsListChanged:
-		s.changed(ToolsChanged)
+		s.report(Event{Kind: ToolsChanged})
 	case mcp.MethodNotificationResourcesListChanged:
-		s.changed(ResourcesChanged)
+		s.report(Event{Kind: ResourcesChanged})
 	case mcp.MethodNotificationPromptsListChanged:
-		s.changed(PromptsChanged)
+		s.report(Event{Kind: PromptsChanged})
+	case "notifications/cancelled":
+		s.questions.cancel(wire.Cancelled(params))
+	case "notifications/subscriptions/acknowledged":
+		s.topics.acknowledged(params)
+	default:
+		s.said(callID, method, params)
 	}
+}
+
+func (s *session) progress(params []byte) {
+	token, rest, ok := wire.Progress(params)
+	if !ok {
+		return
+	}
+	if c := s.desk.get(token); c != nil && c.request.Progress != nil {
+		c.box.put(said{params: rest})
+	}
+}
+
+// said gives a notification to the call it belongs to, and what belongs to none to the fleet's listener.
+func (s *session) said(callID int64, method string, params []byte) {
+	params, subscribed := s.topics.strip(params)
+	if !subscribed {
+		c, _ := s.desk.owner(callID)
+		if c != nil && c.request.Told != nil && c.box.put(said{method, params}) {
+			return
+		}
+	}
+	s.report(Event{Kind: Said, Method: method, Params: params})
 }
 
 func (s *session) touch() { s.lastWord.Store(time.Now().UnixNano()) }
@@ -55,27 +96,35 @@ func (s *session) idleFor() time.Duration {
 	return time.Since(time.Unix(0, s.lastWord.Load()))
 }
 
-// do sends one request of the outside. If ctx ends first the server is told.
-func (s *session) do(ctx context.Context, r Request) (json.RawMessage, error) {
-	id := s.ids.Add(1)
-	own := s.ownMeta()
-	if r.Progress != nil {
-		token := wire.Own("progressToken", strconv.AppendInt(nil, id, 10))
-		own = append([]wire.Member{token}, own...)
+// do sends one request of the outside and answers what the server asks meanwhile.
+func (s *session) do(ctx context.Context, k *clock, r *Request) (json.RawMessage, error) {
+	if s.modern {
+		if result, done, err := s.translated(ctx, r); done {
+			return result, err
+		}
 	}
-	params, err := wire.WithMeta(r.Params, r.Meta, own)
+	result, err := s.once(ctx, k, r, r.Params)
+	if err != nil || !s.modern || r.Relay {
+		return result, err
+	}
+	return s.rounds(ctx, k, r, result)
+}
+
+// once sends a request with some params. If ctx ends first the server is told.
+func (s *session) once(ctx context.Context, k *clock, r *Request, params json.RawMessage) (json.RawMessage, error) {
+	c := &call{id: s.ids.Add(1), request: r, ctx: ctx, clock: k}
+	c.box.progress, c.box.told = r.Progress, r.Told
+	full, err := wire.WithMeta(params, r.Meta, s.metaOf(r, c.id))
 	if err != nil {
 		return nil, wire.Failed(NotSent, err)
 	}
 	s.active.Add(1)
 	defer s.active.Add(-1)
-	if r.Progress == nil {
-		return s.send(ctx, id, r.Method, params)
-	}
-	finish := s.desk.open(id).deliverTo(r.Progress)
-	result, err := s.send(ctx, id, r.Method, params)
-	s.desk.close(id)
-	finish(err != nil && ctx.Err() != nil)
+	s.desk.open(c)
+	result, err := s.send(ctx, c.id, r.Method, full)
+	s.desk.close(c)
+	c.box.finish(err != nil && ctx.Err() != nil)
+	s.heard(ctx)
 	return result, err
 }
 
@@ -93,27 +142,24 @@ func (s *session) send(ctx context.Context, id int64, method string, params []by
 
 // ask sends a request of our own, without anything in it but what the protocol wants.
 func (s *session) ask(ctx context.Context, method string, params []byte) (json.RawMessage, error) {
-	full, err := wire.WithMeta(params, nil, s.ownMeta())
+	return s.askAs(ctx, s.ids.Add(1), method, params)
+}
+
+func (s *session) askAs(ctx context.Context, id int64, method string, params []byte) (json.RawMessage, error) {
+	full, err := wire.WithMeta(params, nil, s.ownMeta(nil))
 	if err != nil {
 		return nil, wire.Failed(NotSent, err)
 	}
-	return s.send(ctx, s.ids.Add(1), method, full)
+	return s.send(ctx, id, method, full)
 }
 
-// ownMeta is what every request carries where no handshake fixed it.
-func (s *session) ownMeta() []wire.Member {
-	if !s.modern {
-		return nil
+// metaOf is what a request of the outside carries of ours.
+func (s *session) metaOf(r *Request, id int64) []wire.Member {
+	own := s.ownMeta(r)
+	if r.Progress == nil {
+		return own
 	}
-	client, err := json.Marshal(s.client)
-	if err != nil {
-		panic(err) // two strings always marshal
-	}
-	return []wire.Member{
-		wire.Own(mcp.MetaKeyProtocolVersion, rawjson.Quote(s.version)),
-		wire.Own(mcp.MetaKeyClientInfo, client),
-		wire.Own(mcp.MetaKeyClientCapabilities, []byte(`{}`)),
-	}
+	return append([]wire.Member{wire.Own("progressToken", wire.Number(id))}, own...)
 }
 
 // ping asks for a sign of life. Any answer is one, also an error.

@@ -32,7 +32,7 @@ func (m *member) dialStdio(_ context.Context, s *session) (conn, error) {
 	}
 	w := wire.New(wire.Options{
 		In: proc.Stdout, Out: proc.Stdin, Max: m.fleet.options.MaxMessage,
-		Heard: s.heard, Garbage: garbage, Over: proc.Why,
+		Framing: m.framing, Ears: s.ears(), Garbage: garbage, Over: proc.Why,
 	})
 	return &stdioConn{w, proc}, nil
 }

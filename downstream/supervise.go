@@ -2,10 +2,12 @@ package downstream
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
@@ -36,16 +38,23 @@ type member struct {
 	pings   bool
 	again   bool // whether a silent session is replaced at once, not at the next need
 
-	fixed era // the protocol, if the configuration or the transport says it
+	framing wire.Framing
+	fixed   era // the protocol, if the configuration or the transport says it
+
+	agents *agents      // the members for one agent each; nil without
+	asker  string       // whose this member is, if it is one of those
+	among  *agents      // that it belongs to then
+	users  atomic.Int64 // requests that use it
+	used   atomic.Int64 // when the last one began, Unix nanoseconds
 
 	mu        sync.Mutex
 	known     era // the same, or what the last session found out
 	state     State
 	why       string
-	cause     error    // behind why
-	live      *session // the ready one
-	running   bool     // the supervising goroutine
-	closed    bool
+	cause     error         // behind why
+	live      *session      // the ready one
+	running   bool          // the supervising goroutine
+	closed    error         // why there is to be no session any longer
 	failures  int           // starts that failed, ever
 	changed   chan struct{} // closed and replaced when one of the above changes
 	pause     *backoff.ExponentialBackOff
@@ -70,6 +79,16 @@ func newMember(f *Fleet, s Server) (*member, error) {
 	var err error
 	if m.fixed, err = eraOf(s.Protocol); err != nil {
 		return nil, fmt.Errorf("server %s: %w", s.Name, err)
+	}
+	switch s.Framing {
+	case "", "newline":
+	case string(wire.ContentLength):
+		m.framing = wire.ContentLength
+	default:
+		return nil, fmt.Errorf("server %s: unknown framing %q: newline or %s", s.Name, s.Framing, wire.ContentLength)
+	}
+	if s.PerAgent {
+		m.agents = &agents{m: m, most: f.options.MaxAgents}
 	}
 	switch {
 	case s.Disabled:
@@ -124,8 +143,8 @@ func (m *member) session(ctx context.Context) (*session, error) {
 	}
 	for failures := m.failures; ; {
 		switch {
-		case m.closed:
-			return nil, fmt.Errorf("%w: %w", ErrUnavailable, errClosing)
+		case m.closed != nil:
+			return nil, fmt.Errorf("%w: %w", ErrUnavailable, m.closed)
 		case m.live != nil && m.live.Life().Err() == nil:
 			return m.live, nil
 		case m.failures != failures:
@@ -173,7 +192,7 @@ func (m *member) failing(more string) error {
 
 // wake starts the supervising goroutine. The caller holds mu and saw that none runs.
 func (m *member) wake() {
-	if m.closed {
+	if m.closed != nil {
 		return
 	}
 	m.running = true
@@ -190,8 +209,11 @@ func (m *member) lifetime() bool {
 	defer interrupt(nil)
 	m.mu.Lock()
 	m.interrupt = interrupt
-	wait := time.Until(m.notBefore)
+	wait, closed := time.Until(m.notBefore), m.closed
 	m.mu.Unlock()
+	if closed != nil {
+		return m.over(nil, closed)
+	}
 	if !sleep(ctx, wait) {
 		return m.over(nil, context.Cause(ctx))
 	}
@@ -237,7 +259,7 @@ func (m *member) open(ctx context.Context) (*session, error) {
 	m.mu.Unlock()
 	if err := s.greet(within, known, m.probe); err != nil {
 		if errors.Is(err, remote.ErrOlder) {
-			return m.openSSE(ctx, within, s)
+			return m.openSSE(ctx, within, s, err)
 		}
 		s.end()
 		return nil, m.startError(ctx, within, err)
@@ -247,11 +269,14 @@ func (m *member) open(ctx context.Context) (*session, error) {
 }
 
 // openSSE tries the older HTTP transport after the newer one was refused.
-func (m *member) openSSE(ctx, within context.Context, refused *session) (*session, error) {
+func (m *member) openSSE(ctx, within context.Context, refused *session, why error) (*session, error) {
 	refused.end()
 	s := m.newSession()
 	var err error
 	if s.conn, err = m.dialSSE(within, s); err != nil {
+		if !errors.Is(err, ErrAuthRequired) {
+			err = fmt.Errorf("%w; over SSE: %w", why, err)
+		}
 		return nil, m.startError(ctx, within, err)
 	}
 	if err := s.greet(within, eraLegacy, false); err != nil {
@@ -262,10 +287,40 @@ func (m *member) openSSE(ctx, within context.Context, refused *session) (*sessio
 }
 
 func (m *member) newSession() *session {
-	s := &session{client: m.fleet.options.ClientInfo}
-	s.changed = func(kind EventKind) { m.fleet.events.put(Event{m.options.Name, kind}) }
+	o := &m.fleet.options
+	s := &session{house: house{client: *m.fleet.client.Load(), report: m.report, heard: m.fleet.events.flush, asking: o.AskTimeout}}
+	if m.asker != "" && o.ClientOf != nil {
+		if own, ok := o.ClientOf(m.asker); ok {
+			s.client = own
+		}
+	}
+	if o.Asked != nil {
+		s.outside = func(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+			return o.Asked(withAsker(ctx, m.asker), m.options.Name, method, params)
+		}
+	}
 	s.touch()
 	return s
+}
+
+// report tells the fleet's listener. Of a session that one agent has for itself only what the server says concerns
+// anybody.
+func (m *member) report(e Event) {
+	if m.asker != "" && e.Kind != Said {
+		return
+	}
+	e.Server, e.Asker = m.options.Name, m.asker
+	m.fleet.events.put(e)
+}
+
+// notify sends a notification if there is a session for it.
+func (m *member) notify(method string, params json.RawMessage) {
+	m.mu.Lock()
+	s := m.live
+	m.mu.Unlock()
+	if s != nil && !s.modern {
+		s.Notify(method, params)
+	}
 }
 
 // startError says why a start failed: a restart or the end that was asked for, time, or the server itself.
@@ -293,18 +348,23 @@ func (m *member) ready(s *session, took time.Duration) {
 	}
 	m.since = time.Now()
 	m.show(StateReady, nil)
-	m.fleet.events.put(Event{m.options.Name, Ready})
+	m.report(Event{Kind: Ready})
 	m.log.Info("server ready", "protocol", s.version, "took", took.Round(time.Millisecond))
 }
 
 // guard waits for the end of a session and pings it while it is idle. It gives the reason.
 func (m *member) guard(ctx context.Context, s *session) error {
 	every := m.fleet.options.PingEvery
-	var tick <-chan time.Time
+	var tick, idle <-chan time.Time
 	if m.pings && every > 0 {
 		t := time.NewTicker(every)
 		defer t.Stop()
 		tick = t.C
+	}
+	if m.asker != "" {
+		t := time.NewTicker(m.fleet.options.AgentIdle)
+		defer t.Stop()
+		idle = t.C
 	}
 	for {
 		select {
@@ -312,6 +372,10 @@ func (m *member) guard(ctx context.Context, s *session) error {
 			return context.Cause(ctx)
 		case <-s.Life().Done():
 			return context.Cause(s.Life())
+		case <-idle:
+			if m.among.retireIdle(m) {
+				return errIdle
+			}
 		case <-tick:
 			if s.idleFor() < every/2 {
 				continue
@@ -329,7 +393,7 @@ func (m *member) over(s *session, why error) (again bool) {
 	defer m.mu.Unlock()
 	if s != nil {
 		m.live = nil
-		m.fleet.events.put(Event{m.options.Name, Lost})
+		m.report(Event{Kind: Lost})
 		if time.Since(m.since) >= stableAfter {
 			m.forgive()
 		}
@@ -350,7 +414,7 @@ func (m *member) over(s *session, why error) (again bool) {
 	}
 	m.running = s != nil && m.again && errors.Is(why, errSilent)
 	m.show(StateFailing, why)
-	if !errors.Is(why, errClosing) {
+	if m.closed == nil && !errors.Is(why, errClosing) {
 		m.log.Warn("server not available", "why", m.why)
 	}
 	if m.running {
@@ -377,7 +441,7 @@ func (m *member) show(state State, cause error) {
 	m.state = state
 	close(m.changed)
 	m.changed = make(chan struct{})
-	m.fleet.events.put(Event{m.options.Name, StateChanged})
+	m.report(Event{Kind: StateChanged})
 }
 
 // restart ends what is there and begins anew at once.
@@ -387,8 +451,8 @@ func (m *member) restart() error {
 	if err := m.forbidden(); err != nil {
 		return err
 	}
-	if m.closed {
-		return errClosing
+	if m.closed != nil {
+		return m.closed
 	}
 	switch {
 	case !m.running:
@@ -403,7 +467,12 @@ func (m *member) restart() error {
 func (m *member) close() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.closed = true
+	m.shut(errClosing)
+}
+
+// shut lets no session begin any longer. The caller holds mu.
+func (m *member) shut(why error) {
+	m.closed = why
 	close(m.changed)
 	m.changed = make(chan struct{})
 }

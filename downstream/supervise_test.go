@@ -23,6 +23,7 @@ type fakeConn struct {
 
 func (c *fakeConn) Life() context.Context { return c.alive }
 func (c *fakeConn) Settle(string)         {}
+func (c *fakeConn) Listen()               {}
 func (c *fakeConn) Notify(string, []byte) {}
 func (c *fakeConn) Close()                { c.lose(wire.ErrLost) }
 
@@ -297,7 +298,7 @@ func TestEventsInOrder(t *testing.T) {
 	q := newEventQueue(func(e Event) { got = append(got, e.Server+" "+string(e.Kind)) })
 	var want []string
 	for i := range 1000 {
-		e := Event{fmt.Sprint(i), Ready}
+		e := Event{Server: fmt.Sprint(i), Kind: Ready}
 		q.put(e)
 		want = append(want, e.Server+" ready")
 	}

@@ -1,52 +1,27 @@
 package remote
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
-	"sync"
-	"sync/atomic"
-	"time"
 
-	"github.com/mark3labs/mcp-go/client/transport"
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/proxy-dispatch/proxy-dispatch/downstream/wire"
 )
 
-const (
-	graceHTTP = time.Second // for telling a remote server good-bye
-	maxWords  = 4 << 10     // bytes of an error's words, enough to find secrets in before it is cut to what is shown
-)
-
-// Conn is the connection to a remote server over one of the library's transports. What the library would
-// decode and write again travels around it: the request goes out as given, errors come back as sent. Its methods may
-// be called concurrently, Settle only before calls that its version is for.
+// Conn is the connection to a remote server over streamable HTTP, of both eras of the protocol. Its methods may be
+// called concurrently, Settle only before calls that its version is for.
 type Conn struct {
-	transport transport.Interface
-	trip      *roundTripper
-	tools     *headerTools
-	alive     context.Context
-	lose      context.CancelCauseFunc
-	modern    atomic.Bool
-
-	mu      sync.Mutex
-	closed  bool
-	workers sync.WaitGroup
+	*link
+	tools *headerTools
 }
 
-// Life ends when the connection is lost; its cause says why.
-func (c *Conn) Life() context.Context { return c.alive }
-
-// Settle says which protocol version the handshake found; "" is none.
-func (c *Conn) Settle(version string) {
-	c.modern.Store(version == mcp.ProtocolVersion20260728)
-	if t, ok := c.transport.(transport.HTTPConnection); ok {
-		t.SetProtocolVersion(version)
-	}
-}
+func (c *Conn) modern() bool { return c.settled() == mcp.ProtocolVersion20260728 }
 
 // Call sends one request, whose params are one line or nil, and waits for its raw result. It returns as soon as ctx
 // ends. Every error is a *wire.Error.
@@ -57,29 +32,30 @@ func (c *Conn) Call(ctx context.Context, id int64, method string, params []byte)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(c.alive, func() { cancel(wire.Lost(c.alive)) })()
-	x := &exchange{body: wire.RequestLine(id, method, params), session: c.transport.GetSessionId() != ""}
-	answer, err := c.transport.SendRequest(x.in(ctx), transport.JSONRPCRequest{
-		JSONRPC: mcp.JSONRPC_VERSION, ID: mcp.NewRequestId(id), Method: method, Header: c.headers(method, params),
-	})
-	switch {
-	case x.tooLarge.Load():
-		return nil, wire.Failed(wire.Ran, fmt.Errorf("%w: more than %d bytes", wire.ErrTooLarge, c.trip.max))
-	case err != nil || x.refused():
-		return nil, c.explain(ctx, x, err)
-	case answer.Error != nil:
-		return nil, wire.Failed(wire.Ran, x.rpcError(answer.Error))
-	case answer.Result == nil:
-		return nil, wire.Failed(wire.Ran, errors.New("the answer has neither result nor error"))
+	x := &exchange{}
+	response, err := c.do(ctx, http.MethodPost, x, c.own(method, params), wire.RequestLine(id, method, params))
+	if err != nil {
+		return nil, c.unreached(ctx, x, err)
 	}
-	if method == string(mcp.MethodToolsList) && c.modern.Load() {
-		c.tools.remember(answer.Result)
+	defer response.Body.Close()
+	m, err := c.answerOf(ctx, id, method, x, response)
+	if err != nil {
+		return nil, err
 	}
-	return answer.Result, nil
+	result, err := m.Answer()
+	if err == nil && method == string(mcp.MethodInitialize) {
+		session := response.Header.Get("Mcp-Session-Id")
+		c.session.Store(&session)
+	}
+	if err == nil && method == string(mcp.MethodToolsList) && c.modern() {
+		c.tools.remember(result)
+	}
+	return result, err
 }
 
-// headers are the HTTP headers that repeat a part of the request in the new era.
-func (c *Conn) headers(method string, params []byte) http.Header {
-	if !c.modern.Load() {
+// own are the HTTP headers that repeat a part of the request in the new era.
+func (c *Conn) own(method string, params []byte) http.Header {
+	if !c.modern() {
 		return nil
 	}
 	h := http.Header{}
@@ -92,67 +68,104 @@ func (c *Conn) headers(method string, params []byte) http.Header {
 	return h
 }
 
-// explain turns an error of the transport into one of ours, with what became of the request.
-func (c *Conn) explain(ctx context.Context, x *exchange, err error) error {
-	fate := wire.NotSent
-	if x.sent.Load() {
-		fate = wire.SentUnknown
+// answerOf finds the answer to a request in its response.
+func (c *Conn) answerOf(ctx context.Context, id int64, method string, x *exchange, response *http.Response) (wire.Message, error) {
+	if response.StatusCode >= 300 {
+		return c.refused(method, x, response)
 	}
+	switch media := mediaOf(response); {
+	case response.StatusCode == http.StatusAccepted || response.StatusCode == http.StatusNoContent:
+		return wire.Message{}, wire.Failed(wire.SentUnknown, fmt.Errorf("%w: HTTP status %d instead of an answer", wire.ErrUnavailable, response.StatusCode))
+	case media == "text/event-stream":
+		return c.follow(ctx, id, response)
+	case media == "application/json" || media == "":
+		return c.whole(ctx, id, response)
+	default:
+		return wire.Message{}, wire.Failed(wire.SentUnknown, fmt.Errorf("%w: the answer is of type %s", wire.ErrUnavailable, wire.Clip(media, 80)))
+	}
+}
+
+// whole reads a response that is one message, or a batch of them.
+func (c *Conn) whole(ctx context.Context, id int64, response *http.Response) (wire.Message, error) {
+	if response.ContentLength > c.max {
+		return wire.Message{}, c.tooLarge()
+	}
+	var b bytes.Buffer
+	if response.ContentLength > 0 {
+		b.Grow(int(min(response.ContentLength, 8<<20)) + bytes.MinRead)
+	}
+	_, err := b.ReadFrom(io.LimitReader(response.Body, c.max+1))
 	switch {
 	case ctx.Err() != nil:
-		return wire.Ended(ctx, fate, "no answer")
-	case errors.Is(err, transport.ErrAuthorizationRequired), errors.Is(err, transport.ErrUnauthorized):
-		c.lose(ErrAuthRequired)
-		return wire.Failed(wire.NotSent, ErrAuthRequired)
-	case errors.Is(err, transport.ErrSessionTerminated) && x.session: // refused, so it did not run
-		c.lose(errors.New("the server forgot the session"))
-		return wire.Failed(wire.NotSent, wire.Lost(c.alive))
-	case errors.Is(err, transport.ErrLegacySSEServer):
-		return wire.Failed(wire.NotSent, err)
-	case fate == wire.NotSent:
-		c.lose(shorter(err))
-		return wire.Failed(wire.NotSent, wire.Lost(c.alive))
-	case x.status.Load() >= 400:
-		if x.status.Load() < 500 {
-			fate = wire.NotSent // refused
+		return wire.Message{}, wire.Ended(ctx, wire.SentUnknown, "no answer")
+	case int64(b.Len()) > c.max:
+		return wire.Message{}, c.tooLarge()
+	case err != nil:
+		return wire.Message{}, wire.Failed(wire.SentUnknown, fmt.Errorf("%w: read the answer: %w", wire.ErrUnavailable, shorter(err)))
+	}
+	for _, message := range wire.Batch(b.Bytes()) {
+		if m, ok := c.take(id, message); ok || m.IsError() && !m.HasID() {
+			return m, nil
 		}
-		err = fmt.Errorf("HTTP status %d: %s", x.status.Load(), x.reply.bytes())
 	}
-	return wire.Failed(fate, fmt.Errorf("%w: %w", wire.ErrUnavailable, shorter(err)))
+	return wire.Message{}, wire.Failed(wire.SentUnknown, fmt.Errorf("%w: the response holds no answer: %s", wire.ErrUnavailable, wire.Clip(string(b.Bytes()[:min(b.Len(), maxWords)]), 200)))
 }
 
-// outer gives an error of a start, before anything was sent, the shape of other errors.
-func outer(err error) error {
-	if errors.Is(err, transport.ErrAuthorizationRequired) || errors.Is(err, transport.ErrUnauthorized) {
-		return wire.Failed(wire.NotSent, ErrAuthRequired)
-	}
-	return wire.Failed(wire.NotSent, shorter(err))
+func (c *Conn) tooLarge() error {
+	return wire.Failed(wire.Ran, fmt.Errorf("%w: more than %d bytes", wire.ErrTooLarge, c.max))
 }
 
-// shorter bounds the body of an HTTP error, leaving enough to find secrets in before it is cut to what is shown.
-func shorter(err error) error { return wire.Reword(err, wire.Clip(err.Error(), maxWords)) }
+// refused reads a response whose status is no success.
+func (c *Conn) refused(method string, x *exchange, response *http.Response) (wire.Message, error) {
+	status := response.StatusCode
+	if status == http.StatusUnauthorized {
+		c.lose(ErrAuthRequired)
+		return wire.Message{}, wire.Failed(wire.NotSent, ErrAuthRequired)
+	}
+	if status == http.StatusNotFound && x.session != "" { // refused, so it did not run
+		c.lose(errForgotten)
+		return wire.Message{}, wire.Failed(wire.NotSent, wire.Lost(c.alive))
+	}
+	body := words(response)
+	m, ok := wire.Parse(bytes.TrimSpace(body))
+	ok = ok && m.IsError() && bytes.Contains(body, []byte(`"jsonrpc"`))
+	if method == string(mcp.MethodInitialize) && callsForSSE(status) && !(ok && newEra(m.Refusal().Code)) {
+		return wire.Message{}, wire.Failed(wire.NotSent, fmt.Errorf("%w: HTTP status %d: %s", ErrOlder, status, wire.Clip(string(body), maxWords)))
+	}
+	if ok {
+		return m, nil
+	}
+	fate := wire.SentUnknown
+	if status < 500 {
+		fate = wire.NotSent // refused
+	}
+	return wire.Message{}, wire.Failed(fate, shorter(fmt.Errorf("%w: HTTP status %d: %s", wire.ErrUnavailable, status, body)))
+}
 
-// Notify sends in the background: the transport waits for the server's answer. In the new era there is nothing
-// to say: a request is cancelled by hanging up.
+// callsForSSE says which refusals of initialize a server of the older transport gives.
+func callsForSSE(status int) bool {
+	switch status {
+	case http.StatusForbidden, http.StatusRequestTimeout, http.StatusTooManyRequests:
+		return false
+	}
+	return status >= 400 && status < 500
+}
+
+// newEra says that only a server of the new era gives this error: it does not want initialize, but it is there.
+func newEra(code int64) bool { return code <= -32020 && code >= -32049 || code == mcp.METHOD_NOT_FOUND }
+
+// Notify sends a notification in the background, in order. In the new era there is nothing to say: a request is
+// cancelled by hanging up.
 func (c *Conn) Notify(method string, params []byte) {
-	send := func() {
-		ctx, cancel := context.WithTimeout(c.alive, graceHTTP)
-		defer cancel()
-		x := &exchange{body: wire.NotificationLine(method, params)}
-		var n mcp.JSONRPCNotification
-		n.JSONRPC, n.Method = mcp.JSONRPC_VERSION, method
-		_ = c.transport.SendNotification(x.in(ctx), n) // nobody waits for it
+	if c.modern() {
+		return
 	}
-	c.mu.Lock()
-	skip := c.closed || c.modern.Load()
-	if !skip && method != "notifications/initialized" {
-		c.workers.Go(send)
-		skip = true
+	line := wire.NotificationLine(method, params)
+	if method == "notifications/initialized" { // comes before everything else
+		c.deliver(line, grace)
+		return
 	}
-	c.mu.Unlock()
-	if !skip { // what comes before everything else
-		send()
-	}
+	c.post(line)
 }
 
 // Close says good-bye, for a second at most, and waits for what still runs. It may be called more than once.
@@ -161,10 +174,12 @@ func (c *Conn) Close() {
 	already := c.closed
 	c.closed = true
 	c.mu.Unlock()
-	if !already {
-		_ = c.transport.Close() // says good-bye; whether that is heard does not matter
-		c.lose(wire.ErrLost)
+	if !already && value(&c.session) != "" && !errors.Is(context.Cause(c.alive), errForgotten) {
+		ctx, cancel := context.WithTimeout(context.Background(), grace)
+		if response, err := c.do(ctx, http.MethodDelete, &exchange{}, nil, nil); err == nil {
+			discard(response) // whether it was heard does not matter
+		}
+		cancel()
 	}
-	c.workers.Wait()
-	c.trip.base.CloseIdleConnections()
+	c.end()
 }

@@ -12,49 +12,36 @@ import (
 	"github.com/proxy-dispatch/proxy-dispatch/rawjson"
 )
 
-const (
-	maxReplies = 256      // waiting answers to requests of a server
-	batchBytes = 64 << 10 // waiting messages that are written together
-)
-
-// Options make a Conn. All of them are needed.
+// Options make a Conn. All of them but Framing are needed.
 type Options struct {
 	// In is what the server writes.
 	In io.Reader
-	// Out is what it reads.
+	// Out is what it reads. If it is a file whose writes can be tried without waiting, they are.
 	Out io.Writer
+	// Framing says how messages are told apart, "" is Newline.
+	Framing Framing
 	// Max is the largest message taken from the server in bytes.
 	Max int64
-	// Heard is told what the server says on its own. It must not block.
-	Heard func(method string, params []byte)
+	// Ears are told what the server says on its own.
+	Ears
 	// Garbage is told what is no JSON-RPC. It must not block.
 	Garbage func(line []byte)
 	// Over makes the reason of the end of the error that ended the input; it may wait for a reason a little.
 	Over func(error) error
 }
 
-// Conn speaks JSON-RPC in lines over two streams. One goroutine reads, one writes, so that a server which
-// stops reading blocks neither the reading of its answers nor a caller beyond its deadline. Whoever made it ends it
-// with Lose, closes both streams, and waits.
+// Conn speaks JSON-RPC over two streams. One goroutine reads; who sends writes, if that is possible at once, and
+// otherwise leaves it to a goroutine, so that a server which stops reading blocks neither the reading of its answers
+// nor a caller beyond its deadline. Whoever made it ends it with Lose, closes both streams, and waits.
 type Conn struct {
 	o       Options
-	lines   *lineReader
 	alive   context.Context
 	lose    context.CancelCauseFunc
-	queue   chan *pending
-	replies chan []byte
+	out     outbox
 	workers sync.WaitGroup
 
 	mu      sync.Mutex
-	waiting map[int64]*pending
-}
-
-// pending is a request that waits to be written and then for its answer.
-type pending struct {
-	line    []byte
-	answer  chan answered // holds one
-	unsent  bool          // nothing of it was written; read after the wire's life ended
-	written chan struct{}
+	waiting map[int64]chan answered
 }
 
 type answered struct {
@@ -64,17 +51,14 @@ type answered struct {
 
 // New starts both goroutines.
 func New(o Options) *Conn {
-	c := &Conn{
-		o: o, lines: newLineReader(o.In, o.Max),
-		queue: make(chan *pending), replies: make(chan []byte, maxReplies),
-		waiting: map[int64]*pending{},
-	}
+	c := &Conn{o: o, waiting: map[int64]chan answered{}}
 	c.alive, c.lose = context.WithCancelCause(context.Background())
+	c.out.begin(o.Out, o.Framing, func(err error) { c.lose(fmt.Errorf("write: %w", err)) })
 	c.workers.Go(func() {
 		err := c.read()
 		c.lose(o.Over(err))
 	})
-	c.workers.Go(c.write)
+	c.workers.Go(func() { c.out.write(c.alive.Done()) })
 	return c
 }
 
@@ -90,49 +74,54 @@ func (c *Conn) Wait() { c.workers.Wait() }
 // Settle changes nothing: messages travel alike in all versions of the protocol.
 func (c *Conn) Settle(string) {}
 
+// Listen changes nothing: a server says what it has to say on the one stream there is.
+func (c *Conn) Listen() {}
+
 // Call sends one request, whose params are one line or nil, and waits for its raw result. It returns as soon as ctx
 // ends. Every error is an *Error. Ids of calls under way must differ; concurrent calls are fine.
 func (c *Conn) Call(ctx context.Context, id int64, method string, params []byte) (json.RawMessage, error) {
-	p := &pending{
-		line:   RequestLine(id, method, params),
-		answer: make(chan answered, 1), written: make(chan struct{}),
-	}
-	c.expect(id, p)
-	defer c.forget(id)
-	select {
-	case c.queue <- p:
-	case <-ctx.Done():
-		return nil, Ended(ctx, NotSent, "the server does not read")
-	case <-c.alive.Done():
+	if c.alive.Err() != nil {
 		return nil, Failed(NotSent, Lost(c.alive))
 	}
+	answer := make(chan answered, 1)
+	c.expect(id, answer)
+	defer c.forget(id)
+	letter := c.out.send(RequestLine(id, method, params))
 	select {
-	case a := <-p.answer:
+	case a := <-answer:
 		return a.result, a.err
 	case <-ctx.Done():
+		if c.out.withdraw(letter) {
+			return nil, Ended(ctx, NotSent, "the server does not read")
+		}
 		return nil, Ended(ctx, SentUnknown, "no answer")
 	case <-c.alive.Done():
 	}
 	select {
-	case a := <-p.answer: // it came before the end
+	case a := <-answer: // it came before the end
 		return a.result, a.err
 	default:
 	}
-	select {
-	case <-p.written:
-	case <-ctx.Done():
-		return nil, Failed(SentUnknown, Lost(c.alive))
-	}
-	if p.unsent {
+	if c.out.withdraw(letter) {
 		return nil, Failed(NotSent, Lost(c.alive))
+	}
+	if letter != nil {
+		select {
+		case <-letter.written:
+		case <-ctx.Done():
+			return nil, Failed(SentUnknown, Lost(c.alive))
+		}
+		if letter.unsent {
+			return nil, Failed(NotSent, Lost(c.alive))
+		}
 	}
 	return nil, Failed(SentUnknown, Lost(c.alive))
 }
 
-func (c *Conn) expect(id int64, p *pending) {
+func (c *Conn) expect(id int64, answer chan answered) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.waiting[id] = p
+	c.waiting[id] = answer
 }
 
 func (c *Conn) forget(id int64) {
@@ -145,9 +134,9 @@ func (c *Conn) forget(id int64) {
 func (c *Conn) deliver(id int64, a answered) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if p := c.waiting[id]; p != nil {
+	if answer := c.waiting[id]; answer != nil {
 		delete(c.waiting, id)
-		p.answer <- a
+		answer <- a
 	}
 }
 
@@ -161,93 +150,43 @@ func (c *Conn) only() (int64, bool) {
 	return 0, false
 }
 
-// Notify sends one notification, or drops it when there is no way to send it soon.
+// Notify sends one notification, after what was sent before it, or drops it when there is no way to send it soon.
 func (c *Conn) Notify(method string, params []byte) {
-	c.reply(NotificationLine(method, params))
+	c.out.post(NotificationLine(method, params))
 }
 
-// reply sends a line for which nobody waits. The reader calls it, so it never blocks: a server that asks
-// more than it listens gets no answers.
-func (c *Conn) reply(line []byte) {
+// answer sends a line that answers a question; it waits for its turn if told to, and else drops the line when too
+// much waits already: a server that asks more than it listens gets no answers.
+func (c *Conn) answer(line []byte, wait bool) {
+	if !wait {
+		c.out.post(line)
+		return
+	}
+	letter := c.out.send(line)
+	if letter == nil {
+		return
+	}
 	select {
-	case c.replies <- line:
-	default:
+	case <-letter.written:
+	case <-c.alive.Done():
 	}
 }
 
-// write owns the output until the wire's life ends.
-func (c *Conn) write() {
-	for {
-		select {
-		case p := <-c.queue:
-			c.writeReplies() // what was said before the request goes before it
-			c.writeCalls(p)
-		case line := <-c.replies:
-			c.writeLine(line)
-		case <-c.alive.Done():
-			return
-		}
-	}
-}
-
-func (c *Conn) writeReplies() {
-	for {
-		select {
-		case line := <-c.replies:
-			c.writeLine(line)
-		default:
-			return
-		}
-	}
-}
-
-func (c *Conn) writeLine(line []byte) {
-	if _, err := c.o.Out.Write(line); err != nil {
-		c.lose(fmt.Errorf("write: %w", err))
-	}
-}
-
-// writeCalls writes a request and those that wait behind it at once.
-func (c *Conn) writeCalls(first *pending) {
-	batch := []*pending{first}
-	data := first.line
-more:
-	for len(data) < batchBytes {
-		select {
-		case p := <-c.queue:
-			if len(batch) == 1 {
-				data = bytes.Clone(data)
-			}
-			batch = append(batch, p)
-			data = append(data, p.line...)
-		default:
-			break more
-		}
-	}
-	n, err := c.o.Out.Write(data)
-	start := 0
-	for _, p := range batch {
-		p.unsent = err != nil && start >= n
-		start += len(p.line)
-		p.line = nil
-		close(p.written)
-	}
-	if err != nil {
-		c.lose(fmt.Errorf("write: %w", err))
-	}
-}
-
-// read takes lines until the input ends.
+// read takes messages until the input ends.
 func (c *Conn) read() error {
+	next := NewLines(c.o.In, c.o.Max, firstBuffer).next
+	if c.o.Framing == ContentLength {
+		next = newFrames(c.o.In, c.o.Max).next
+	}
 	for {
-		line, over, err := c.lines.next()
+		message, over, err := next()
 		switch {
 		case err != nil:
 			return err
 		case over != nil:
 			c.refuse(over)
 		default:
-			c.route(line)
+			c.route(message)
 		}
 	}
 }
@@ -273,27 +212,18 @@ func (c *Conn) route(line []byte) {
 
 func (c *Conn) routeMessage(data []byte) {
 	m, ok := Parse(data)
-	switch {
-	case !ok:
+	if !ok {
 		c.o.Garbage(data)
-	case m.method != nil && m.id != nil:
-		c.reply(replyLine(m.id, m.method))
-	case m.method != nil:
-		c.hear(m)
-	case m.id != nil:
-		if id, ok := number(m.id); ok {
-			result, err := m.Answer()
-			c.deliver(id, answered{result, err})
-		}
-	default:
-		c.o.Garbage(data)
+		return
 	}
-}
-
-func (c *Conn) hear(m Message) {
-	var method string
-	if json.Unmarshal(m.method, &method) == nil {
-		c.o.Heard(method, m.params)
+	if c.o.Take(0, m, c.answer) {
+		return
+	}
+	if id, ok := m.ResponseID(); ok {
+		result, err := m.Answer()
+		c.deliver(id, answered{result, err})
+	} else if m.id == nil {
+		c.o.Garbage(data)
 	}
 }
 

@@ -17,7 +17,10 @@ import (
 func open(in io.Reader, out io.Writer, max int64) *Conn {
 	return New(Options{
 		In: in, Out: out, Max: max,
-		Heard:   func(_ string, params []byte) { Progress(params) },
+		Ears: Ears{
+			Heard: func(_ int64, _ string, params []byte) { Progress(params) },
+			Asked: func(q Question) { q.Drop(nil, &RPCError{Code: -32601, Message: "method not found"}) },
+		},
 		Garbage: func([]byte) {},
 		Over:    func(err error) error { return err },
 	})
@@ -100,7 +103,7 @@ func TestServerThatDoesNotRead(t *testing.T) {
 		})
 	}
 	// The reader works on, also when it has more to reply than the server takes.
-	for i := range 2 * maxReplies {
+	for i := range 2 * maxPosts {
 		fmt.Fprintf(out, `{"id":%d,"method":"ping"}`+"\n", i)
 	}
 }

@@ -2,21 +2,24 @@ package wire
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"regexp"
 )
 
 const (
 	firstBuffer = 64 << 10
+	keptBuffer  = 64 << 10 // a larger one goes when it is not needed
 	largeBuffer = 4 << 20
 	keptEnds    = 4 << 10 // of a line that is too long
 )
 
-// lineReader cuts a stream into lines of at most max bytes. A long line is gathered in the buffers it was read
+// Lines cuts a stream into lines of at most max bytes. A long line is gathered in the buffers it was read
 // into and copied once, when its length is known.
-type lineReader struct {
+type Lines struct {
 	r        io.Reader
 	max      int64
+	first    int
 	buf      []byte
 	from, to int // unread bytes of buf
 }
@@ -27,13 +30,23 @@ type tooLong struct {
 	head, tail []byte
 }
 
-func newLineReader(r io.Reader, max int64) *lineReader {
-	return &lineReader{r: r, max: max, buf: make([]byte, firstBuffer)}
+// NewLines makes a reader of lines of at most max bytes that begins with a buffer of the given size.
+func NewLines(r io.Reader, max int64, buffer int) *Lines {
+	return &Lines{r: r, max: max, first: buffer, buf: make([]byte, buffer)}
 }
 
-// next gives the next line without its break, in memory of its own. The last line needs no break; after it
-// comes the reader's error. Exactly one of the three is set, but an empty line is an empty slice.
-func (l *lineReader) next() ([]byte, *tooLong, error) {
+// Next gives the next line without its break, in memory of its own. The last line needs no break; after it comes the
+// reader's error. A line that is too long is skipped; its error is ErrTooLarge, and the next one can be read.
+func (l *Lines) Next() ([]byte, error) {
+	line, over, err := l.next()
+	if over != nil {
+		return nil, fmt.Errorf("%w: %d bytes, the limit is %d", ErrTooLarge, over.size, l.max)
+	}
+	return line, err
+}
+
+// next is Next that tells of a line that is too long. Exactly one of the three is set, but an empty line is an empty slice.
+func (l *Lines) next() ([]byte, *tooLong, error) {
 	var parts [][]byte
 	var size int64
 	for {
@@ -67,7 +80,7 @@ func (l *lineReader) next() ([]byte, *tooLong, error) {
 }
 
 // setAside makes room: a little is moved to the front, a full buffer becomes a part and a larger one follows.
-func (l *lineReader) setAside(parts [][]byte, size int64) ([][]byte, int64) {
+func (l *Lines) setAside(parts [][]byte, size int64) ([][]byte, int64) {
 	rest := l.buf[l.from:l.to]
 	if len(rest) <= len(l.buf)/2 {
 		copy(l.buf, rest)
@@ -81,16 +94,16 @@ func (l *lineReader) setAside(parts [][]byte, size int64) ([][]byte, int64) {
 }
 
 // consume moves on by n bytes and goes back to a small buffer when that holds the rest.
-func (l *lineReader) consume(n int) {
+func (l *Lines) consume(n int) {
 	l.from += n
-	if rest := l.buf[l.from:l.to]; len(l.buf) > firstBuffer && len(rest) <= firstBuffer/2 {
-		l.buf = append(make([]byte, 0, firstBuffer), rest...)[:firstBuffer]
+	if rest := l.buf[l.from:l.to]; len(l.buf) > max(l.first, keptBuffer) && len(rest) <= l.first/2 {
+		l.buf = append(make([]byte, 0, l.first), rest...)[:l.first]
 		l.from, l.to = 0, len(rest)
 	}
 }
 
 // skip reads on to the end of a line that is too long and keeps its ends only.
-func (l *lineReader) skip(parts [][]byte, size int64) ([]byte, *tooLong, error) {
+func (l *Lines) skip(parts [][]byte, size int64) ([]byte, *tooLong, error) {
 	head := ends(parts, l.buf[l.from:l.to])
 	var tail []byte
 	for {
@@ -111,7 +124,7 @@ func (l *lineReader) skip(parts [][]byte, size int64) ([]byte, *tooLong, error) 
 }
 
 // skipped is the same for a line whose end is in the buffer already.
-func (l *lineReader) skipped(parts [][]byte, size int64, last []byte, n int) *tooLong {
+func (l *Lines) skipped(parts [][]byte, size int64, last []byte, n int) *tooLong {
 	over := &tooLong{size, ends(parts, last), bytes.Clone(last[max(0, len(last)-keptEnds):])}
 	l.consume(n)
 	return over

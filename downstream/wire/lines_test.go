@@ -13,7 +13,7 @@ import (
 )
 
 func linesOf(r io.Reader, max int64) []string {
-	l := newLineReader(r, max)
+	l := NewLines(r, max, firstBuffer)
 	var got []string
 	for {
 		line, over, err := l.next()
@@ -69,7 +69,7 @@ func FuzzLines(f *testing.F) {
 		if max < 0 {
 			return
 		}
-		l := newLineReader(iotest.HalfReader(bytes.NewReader(data)), int64(max))
+		l := NewLines(iotest.HalfReader(bytes.NewReader(data)), int64(max), firstBuffer)
 		want := bytes.Split(data, []byte("\n"))
 		if len(want[len(want)-1]) == 0 {
 			want = want[:len(want)-1]

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"strconv"
@@ -41,6 +42,9 @@ func present(value []byte) []byte {
 	return value
 }
 
+// Number writes an id of ours.
+func Number(id int64) []byte { return strconv.AppendInt(nil, id, 10) }
+
 // number reads an id of ours, which some servers send back as a string.
 func number(raw []byte) (int64, bool) {
 	if len(raw) > 2 && raw[0] == '"' {
@@ -49,6 +53,17 @@ func number(raw []byte) (int64, bool) {
 	n, err := strconv.ParseInt(string(raw), 10, 64)
 	return n, err == nil
 }
+
+// ResponseID is the id of ours that a response carries; false if the message is none.
+func (m Message) ResponseID() (int64, bool) {
+	if m.id == nil || m.method != nil {
+		return 0, false
+	}
+	return number(m.id)
+}
+
+// IsError reports a response that carries an error.
+func (m Message) IsError() bool { return m.err != nil && m.method == nil }
 
 // Refusal is the error that a response carries; nil if there is none.
 func (m Message) Refusal() *RPCError {
@@ -92,16 +107,9 @@ func finishLine(b []byte, method string, params []byte) []byte {
 	return append(b, '}', '\n')
 }
 
-// replyLine answers a request of a server. A proxy offers servers nothing but a sign of life: it has no roots,
-// no model and nobody to ask of its own.
-func replyLine(id, method []byte) []byte {
-	b := append([]byte(`{"jsonrpc":"2.0","id":`), rawjson.Compact(id)...)
-	if string(method) == `"ping"` {
-		b = append(b, `,"result":{}}`...)
-	} else {
-		b = append(b, `,"error":{"code":-32601,"message":"method not found"}}`...)
-	}
-	return append(b, '\n')
+// Cancelled reads which question of its own a server takes back: the id as written, nil if the params name none.
+func Cancelled(params []byte) json.RawMessage {
+	return rawjson.Compact(rawjson.Member(params, "requestId"))
 }
 
 // CancelParams are the params of the notification that nobody waits for the answer to a request of ours.
@@ -110,4 +118,20 @@ func CancelParams(id int64, reason string) []byte {
 	b = append(b, `,"reason":`...)
 	b = append(b, rawjson.Quote(reason)...)
 	return append(b, '}')
+}
+
+// HasID reports a message that names an id.
+func (m Message) HasID() bool { return m.id != nil }
+
+// Batch gives the messages of what may be one message or, as one version of the protocol allowed, a list of them.
+func Batch(data []byte) [][]byte {
+	data = bytes.TrimSpace(data)
+	if len(data) == 0 || data[0] != '[' || !rawjson.Valid(data) {
+		return [][]byte{data}
+	}
+	var all [][]byte
+	for message := range rawjson.Elements(data) {
+		all = append(all, message)
+	}
+	return all
 }

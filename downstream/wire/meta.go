@@ -136,3 +136,68 @@ func Progress(params []byte) (token int64, rest json.RawMessage, ok bool) {
 	}
 	return token, writeObject(kept, len(params)), true
 }
+
+// Members gives the members of a JSON object in order; nil if it is none.
+func Members(object []byte) []Member {
+	var all []Member
+	if !members(object, func(m Member) { all = append(all, m) }) {
+		return nil
+	}
+	return all
+}
+
+// Value is the member's value as written.
+func (m Member) Value() json.RawMessage { return m.value }
+
+// With is a member of the same name with another value, which is JSON.
+func (m Member) With(value []byte) Member {
+	m.value = value
+	return m
+}
+
+// Object writes members as one JSON object.
+func Object(all []Member) json.RawMessage { return writeObject(all, 64) }
+
+// WithMembers puts members into an object, which may be empty, in the place of those of the same name.
+func WithMembers(object json.RawMessage, own []Member) (json.RawMessage, error) {
+	var all []Member
+	if object = bytes.TrimSpace(object); len(object) > 0 && string(object) != "null" {
+		if !members(object, func(m Member) { all = append(all, m) }) {
+			return nil, errNotObject
+		}
+	}
+	size := len(object)
+	for _, m := range own {
+		all = set(all, m)
+		size += len(m.value) + len(m.key) + 2
+	}
+	return writeObject(all, size+2), nil
+}
+
+// Without takes a member out of an object's member, as in `_meta`, and that too if it is empty then; false if
+// there is no such member.
+func Without(object json.RawMessage, outer, inner string) (json.RawMessage, bool) {
+	found := false
+	var all []Member
+	for _, m := range Members(object) {
+		if m.name == outer {
+			var rest []Member
+			for _, n := range Members(m.value) {
+				if n.name == inner {
+					found = true
+				} else {
+					rest = append(rest, n)
+				}
+			}
+			if len(rest) == 0 {
+				continue
+			}
+			m.value = writeObject(rest, len(m.value))
+		}
+		all = append(all, m)
+	}
+	if !found {
+		return object, false
+	}
+	return writeObject(all, len(object)), true
+}

@@ -1,0 +1,85 @@
+package downstream
+
+import (
+	"context"
+	"sync"
+)
+
+// call is a request of the outside that is under way.
+type call struct {
+	id      int64
+	request *Request
+	ctx     context.Context
+	box     mailbox
+	clock   *clock // stands still while somebody is asked; nil if the deadline is the agent's own
+
+	asking context.Context // for its questions, made for the first; guarded by the desk
+	end    context.CancelFunc
+}
+
+// desk knows the calls under way and decides whose a word of the server is.
+type desk struct {
+	mu    sync.Mutex
+	calls map[int64]*call
+}
+
+func (d *desk) open(c *call) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.calls == nil {
+		d.calls = map[int64]*call{}
+	}
+	d.calls[c.id] = c
+}
+
+// close ends a call and with it the questions it was asked.
+func (d *desk) close(c *call) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.calls, c.id)
+	if c.end != nil {
+		c.end()
+	}
+}
+
+// get gives a call by its id, nil if there is none.
+func (d *desk) get(id int64) *call {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.calls[id]
+}
+
+// owner finds the call that a word belongs to. The id of a request that came with it decides. Without one (0) it can
+// only be said whose it is if a single agent has calls under way, and then the oldest of them takes it; shared
+// tells that several have. Nobody in particular ("") is somebody else in each call.
+func (d *desk) owner(id int64) (c *call, shared bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if id != 0 {
+		return d.calls[id], false
+	}
+	for _, other := range d.calls {
+		switch {
+		case c == nil:
+			c = other
+		case c.request.Asker != other.request.Asker || c.request.Asker == "":
+			return nil, true
+		case other.id < c.id:
+			c = other
+		}
+	}
+	return c, false
+}
+
+// during gives a context for a question to the agent of a call, which ends with the call; false if that is over.
+func (d *desk) during(c *call) (context.Context, bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.calls[c.id] != c {
+		return nil, false
+	}
+	if c.asking == nil {
+		c.asking, c.end = context.WithCancel(c.ctx)
+	}
+	return c.asking, true
+}
