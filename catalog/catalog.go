@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -72,14 +74,14 @@ var (
 // Catalog keeps the current Snapshot and renews it. All methods are safe for concurrent use.
 type Catalog struct {
 	o       Options
-	servers map[string]*slot // by name, enabled ones only
 	current atomic.Pointer[Snapshot]
 
 	life   context.Context // of the refreshes: they serve every caller, so no caller's end may stop them
 	end    context.CancelFunc
-	mu     sync.Mutex // guards closed and all slots
+	mu     sync.Mutex // guards closed, slots and all slots
 	closed bool
-	wg     sync.WaitGroup // the refreshes
+	slots  map[string]*slot // by name, enabled servers only
+	wg     sync.WaitGroup   // the refreshes
 
 	swapping sync.Mutex // held from making a snapshot until its watchers have seen it
 	watching sync.Mutex // guards watchers
@@ -91,19 +93,24 @@ type watcher struct{ call func(*Snapshot) }
 // New makes a catalog from the disk cache. It asks no server.
 func New(o Options) *Catalog {
 	o = o.withDefaults()
-	c := &Catalog{o: o, servers: map[string]*slot{}, watchers: map[*watcher]struct{}{}}
+	c := &Catalog{o: o, slots: map[string]*slot{}, watchers: map[*watcher]struct{}{}}
 	c.life, c.end = context.WithCancel(context.Background())
 	all := make([]*Server, len(o.Servers))
 	for i, so := range o.Servers {
-		s := &Server{Name: so.Name, Alias: alias(i), ID: so.ID, Description: so.Description}
-		if !so.Disabled {
-			c.servers[so.Name] = &slot{index: i}
-			c.remember(s)
-		}
-		all[i] = s.settle()
+		all[i] = c.begin(so, i)
 	}
 	c.current.Store(NewSnapshot(1, all))
 	return c
+}
+
+// begin returns what is known of a server before it is asked, and makes its slot. Nobody else uses c, or c.mu is held.
+func (c *Catalog) begin(so ServerOptions, i int) *Server {
+	s := &Server{Name: so.Name, Alias: alias(i), ID: so.ID, Description: so.Description}
+	if !so.Disabled {
+		c.slots[so.Name] = &slot{name: so.Name, options: so}
+		c.remember(s)
+	}
+	return s.settle()
 }
 
 // remember fills s from the disk cache, if it is there.
@@ -135,14 +142,26 @@ func (c *Catalog) Watch(fn func(*Snapshot)) (stop func()) {
 	}
 }
 
-// swap puts next in the place of the server at index i and tells the watchers.
-func (c *Catalog) swap(i int, next func(old *Server) *Server) {
+// swap puts next in the place of the slot's server and tells the watchers; it does nothing if the server was taken out
+// or changed meanwhile.
+func (c *Catalog) swap(of *slot, next func(old *Server) *Server) {
 	c.swapping.Lock()
 	defer c.swapping.Unlock()
-	old := c.current.Load()
-	all := append([]*Server(nil), old.Servers...)
+	c.mu.Lock()
+	stays := c.slots[of.name] == of
+	c.mu.Unlock()
+	if !stays {
+		return
+	}
+	all := slices.Clone(c.Snapshot().Servers)
+	i := slices.IndexFunc(all, func(s *Server) bool { return s.Name == of.name })
 	all[i] = next(all[i])
-	s := NewSnapshot(old.Gen+1, all)
+	c.publish(all)
+}
+
+// publish makes a snapshot of all the servers and tells the watchers. c.swapping is held.
+func (c *Catalog) publish(all []*Server) {
+	s := NewSnapshot(c.Snapshot().Gen+1, all)
 	c.current.Store(s)
 	c.watching.Lock()
 	var calls []func(*Snapshot)
@@ -153,6 +172,47 @@ func (c *Catalog) swap(i int, next func(old *Server) *Server) {
 	for _, call := range calls {
 		call(s)
 	}
+}
+
+// Republish makes a new snapshot of what is known, for those who derive from snapshots what depends on more than them.
+func (c *Catalog) Republish() {
+	c.swapping.Lock()
+	defer c.swapping.Unlock()
+	c.publish(slices.Clone(c.Snapshot().Servers))
+}
+
+// Apply puts other servers in the place of those there are, in their order. What is known of a server stays while its
+// ID does; the others start from the disk cache or from nothing, and nobody is asked here.
+func (c *Catalog) Apply(servers []ServerOptions) {
+	c.swapping.Lock()
+	defer c.swapping.Unlock()
+	old := c.Snapshot()
+	c.mu.Lock()
+	before := c.slots
+	c.slots = make(map[string]*slot, len(servers))
+	all := make([]*Server, len(servers))
+	for i, so := range servers {
+		slot, known := before[so.Name], old.Server(so.Name)
+		if slot == nil || so.Disabled || known == nil || known.Name != so.Name || slot.options.ID != so.ID {
+			all[i] = c.begin(so, i)
+			continue
+		}
+		slot.options = so
+		c.slots[so.Name] = slot
+		all[i] = known.moved(so, i)
+	}
+	c.mu.Unlock()
+	c.publish(all)
+}
+
+// moved returns s under another alias and description.
+func (s *Server) moved(so ServerOptions, i int) *Server {
+	if s.Alias == alias(i) && s.Description == so.Description {
+		return s
+	}
+	next := *s
+	next.Alias, next.Description = alias(i), so.Description
+	return &next
 }
 
 // Refresh asks the named servers (names or aliases; none = all that are not disabled) for their lists, in parallel, and
@@ -183,11 +243,7 @@ func (c *Catalog) Schedule(servers ...string) {
 
 func (c *Catalog) schedule(servers []string) ([]*flight, error) {
 	if len(servers) == 0 {
-		for _, so := range c.o.Servers {
-			if !so.Disabled {
-				servers = append(servers, so.Name)
-			}
-		}
+		servers = c.enabled()
 	}
 	var flights []*flight
 	var errs []error
@@ -202,16 +258,22 @@ func (c *Catalog) schedule(servers []string) ([]*flight, error) {
 	return flights, errors.Join(errs...)
 }
 
+// enabled returns the names of the servers that may be asked.
+func (c *Catalog) enabled() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Collect(maps.Keys(c.slots))
+}
+
 // Wait returns when every enabled server is Known or has an Err, or when ctx ends. It starts the refresh of those that
 // are neither, lazy ones too.
 func (c *Catalog) Wait(ctx context.Context) {
-	snapshot := c.Snapshot()
 	var flights []*flight
-	for i, so := range c.o.Servers {
-		if s := snapshot.Servers[i]; so.Disabled || s.Known || s.Err != nil {
+	for _, s := range c.Snapshot().Servers {
+		if s.Known || s.Err != nil {
 			continue
 		}
-		if f, err := c.underway(so.Name); err == nil {
+		if f, err := c.underway(s.Name); err == nil { // a disabled one has none
 			flights = append(flights, f)
 		}
 	}

@@ -15,7 +15,8 @@ import (
 // slot holds the refreshes of one server: one may run and one may wait for it. A caller who comes while one runs needs
 // the waiting one, for the running one may already have read what has changed since.
 type slot struct {
-	index         int // in the configuration
+	name          string
+	options       ServerOptions
 	running, next *flight
 }
 
@@ -29,12 +30,12 @@ type flight struct {
 func (c *Catalog) board(server string) (*flight, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	name, s, err := c.slot(server)
+	s, err := c.slot(server)
 	if err != nil {
 		return nil, err
 	}
 	if s.running == nil {
-		return c.launch(name, s), nil
+		return c.launch(s), nil
 	}
 	if s.next == nil {
 		s.next = &flight{done: make(chan struct{})}
@@ -46,43 +47,44 @@ func (c *Catalog) board(server string) (*flight, error) {
 func (c *Catalog) underway(server string) (*flight, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	name, s, err := c.slot(server)
+	s, err := c.slot(server)
 	if err != nil {
 		return nil, err
 	}
 	if s.running == nil {
-		return c.launch(name, s), nil
+		return c.launch(s), nil
 	}
 	return s.running, nil
 }
 
 // slot finds the slot of a name or alias. c.mu is held.
-func (c *Catalog) slot(server string) (string, *slot, error) {
+func (c *Catalog) slot(server string) (*slot, error) {
 	if c.closed {
-		return "", nil, ErrClosed
+		return nil, ErrClosed
 	}
 	known := c.Snapshot().Server(server)
 	if known == nil {
-		return "", nil, ErrUnknownServer
+		return nil, ErrUnknownServer
 	}
-	s := c.servers[known.Name]
+	s := c.slots[known.Name]
 	if s == nil {
-		return "", nil, ErrDisabled
+		return nil, ErrDisabled
 	}
-	return known.Name, s, nil
+	return s, nil
 }
 
 // launch starts a goroutine that flies until nobody waits. c.mu is held; Close waits for the goroutine.
-func (c *Catalog) launch(name string, s *slot) *flight {
+func (c *Catalog) launch(s *slot) *flight {
 	first := &flight{done: make(chan struct{})}
 	s.running = first
+	so := s.options
 	c.wg.Go(func() {
 		for f := first; f != nil; {
-			f.err = c.refresh(name, s.index)
+			f.err = c.refresh(s, so)
 			c.mu.Lock()
 			close(f.done)
 			f, s.next = s.next, nil
-			s.running = f
+			s.running, so = f, s.options
 			c.mu.Unlock()
 		}
 	})
@@ -90,7 +92,8 @@ func (c *Catalog) launch(name string, s *slot) *flight {
 }
 
 // refresh asks one server and swaps in what it says, or why it could not be asked.
-func (c *Catalog) refresh(name string, i int) error {
+func (c *Catalog) refresh(of *slot, so ServerOptions) error {
+	name := so.Name
 	if c.life.Err() != nil {
 		return fmt.Errorf("refresh %s: %w", name, ErrClosed)
 	}
@@ -102,16 +105,17 @@ func (c *Catalog) refresh(name string, i int) error {
 			return fmt.Errorf("refresh %s: %w", name, ErrClosed)
 		}
 		err = fmt.Errorf("refresh %s: %w", name, err)
-		c.swap(i, func(old *Server) *Server { return old.failed(err) })
+		c.swap(of, func(old *Server) *Server { return old.failed(err) })
 		c.o.Log.Warn("catalog refresh failed", "server", name, "error", err)
 		return err
 	}
-	c.swap(i, func(old *Server) *Server { return old.renewed(read) })
+	var renewed *Server
+	c.swap(of, func(old *Server) *Server { renewed = old.renewed(read); return renewed })
 	if len(read.Skipped) > 0 {
 		c.o.Log.Warn("catalog entries left out", "server", name, "what", read.Skipped)
 	}
-	if c.o.CacheDir != "" && c.o.Servers[i].ID != "" {
-		if err := saveCache(c.o.CacheDir, c.Snapshot().Servers[i]); err != nil {
+	if c.o.CacheDir != "" && so.ID != "" && renewed != nil {
+		if err := saveCache(c.o.CacheDir, renewed); err != nil {
 			c.o.Log.Warn("catalog not cached", "server", name, "error", err)
 		}
 	}
