@@ -16,11 +16,13 @@ type Form func(kind catalog.Kind, raw json.RawMessage) json.RawMessage
 
 // Offers is Seen after waiting shortly, two seconds at most, for servers that nobody has heard of yet.
 func (d *Dispatcher) Offers(ctx context.Context, a Agent) *view.View {
-	wait, cancel := context.WithTimeout(ctx, firstAnswer)
+	ctx, cancel := context.WithTimeout(ctx, firstAnswer)
 	defer cancel()
-	d.o.Catalog.Wait(wait)
-	return d.Seen(a)
+	return d.awaited(ctx, a)
 }
+
+// Await is Seen once all servers that the agent sees have been heard of or have failed, or when ctx ends.
+func (d *Dispatcher) Await(ctx context.Context, a Agent) *view.View { return d.awaited(ctx, a) }
 
 // Begin records a request that a face answers itself, as Recorder.Begin does: the function returned must be called
 // once, at its end.

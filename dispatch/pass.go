@@ -26,42 +26,73 @@ type PassRequest struct {
 	Meta json.RawMessage
 	// Timeout bounds the request; 0 means the server's own.
 	Timeout time.Duration
+	// Spill keeps a tool's result that is over the agent's inline budget and gives a report in its place, which names
+	// the resource to read it by: see ReadResource.
+	Spill bool
 	// Contact leads back to the agent.
 	Contact
 }
 
 // Pass takes one request through the stations to the server that it names, and gives the raw result as the server
-// sent it, of any size. The error is an *Error; where the server itself answered with one, a *ServerError is in its chain.
+// sent it, of any size unless it may be spilled. The error is an *Error; where the server itself answered with one, a *ServerError is in its chain.
 func (d *Dispatcher) Pass(ctx context.Context, a Agent, r PassRequest) (json.RawMessage, error) {
 	ctx, end := d.recordPass(ctx, a, r)
-	return end(d.pass(ctx, a, r))
+	got, err := d.pass(ctx, a, r)
+	return end(got, err)
 }
 
-func (d *Dispatcher) pass(ctx context.Context, a Agent, r PassRequest) (json.RawMessage, error) {
+// passed is a result on its way back.
+type passed struct {
+	raw  json.RawMessage // what the agent gets
+	size int             // of what the server sent
+	kept bool
+}
+
+func (d *Dispatcher) pass(ctx context.Context, a Agent, r PassRequest) (passed, error) {
 	if r.Timeout > maxTimeout {
 		r.Timeout = maxTimeout
 	}
 	entry, err := d.exactly(ctx, a, r.Ref)
 	if err != nil {
-		return nil, withFate(err, NotSent)
+		return passed{}, withFate(err, NotSent)
 	}
 	if err := d.confirm(ctx, entry, rawjson.Member(r.Params, "arguments"), r.Contact); err != nil {
-		return nil, withFate(err, NotSent)
+		return passed{}, withFate(err, NotSent)
 	}
-	return d.forward(ctx, Request{Server: entry.Server, Method: r.Method, Params: r.answered(r.Params), Idempotent: repeatable(r.Method, entry),
+	raw, err := d.forward(ctx, Request{Server: entry.Server, Method: r.Method, Params: r.answered(r.Params), Idempotent: repeatable(r.Method, entry),
 		Timeout: r.Timeout, Meta: d.o.Recorder.Inject(ctx, r.Meta),
 		Progress: r.Progress, Told: r.Told, Ask: r.Ask, Capabilities: r.Capabilities, Asker: r.Asker, Relay: r.Relay})
+	if err != nil || !r.Spill || entry.Kind != catalog.Tool {
+		return passed{raw: raw, size: len(raw)}, err
+	}
+	return d.bounded(ctx, a, entry, raw)
+}
+
+// bounded keeps a result that is too large for the agent, and answers with a report.
+func (d *Dispatcher) bounded(ctx context.Context, a Agent, e *catalog.Entry, raw json.RawMessage) (passed, error) {
+	got := passed{raw: raw, size: len(raw)}
+	res, err := readResult(raw)
+	limit := d.limit(a, CallRequest{})
+	if err != nil || !d.overLimit(a, res, limit) { // what is no result is for the agent to find out
+		return got, nil
+	}
+	answer, err := d.settle(ctx, a, &performed{request: CallRequest{Reader: ReadAsResource}, entry: e, own: view.Origin{Entry: e}, res: res}, limit)
+	if err != nil {
+		return got, withFate(err, Ran)
+	}
+	got.raw, got.kept = answer.Result().Raw(), answer.Handle != ""
+	return got, nil
 }
 
 // recordPass begins the record of a request that is passed on; the function it returns ends it.
-func (d *Dispatcher) recordPass(ctx context.Context, a Agent, r PassRequest) (context.Context, func(json.RawMessage, error) (json.RawMessage, error)) {
+func (d *Dispatcher) recordPass(ctx context.Context, a Agent, r PassRequest) (context.Context, func(passed, error) (json.RawMessage, error)) {
 	info := CallInfo{Agent: a, Action: r.Method, Connection: r.Ref.Server, Tool: r.Ref.Name, Arguments: r.Params, Meta: r.Meta}
 	if r.Ref.Kind == catalog.Tool {
 		info.Action = "call"
 	}
 	ctx, done := d.o.Recorder.Begin(ctx, info)
-	return ctx, func(raw json.RawMessage, err error) (json.RawMessage, error) {
-		out := Outcome{Connection: r.Ref.Server, Tool: r.Ref.Name, Bytes: int64(len(raw))}
+	return ctx, func(got passed, err error) (json.RawMessage, error) {
+		out := Outcome{Connection: r.Ref.Server, Tool: r.Ref.Name, Bytes: int64(got.size), Spilled: got.kept}
 		if err != nil {
 			if out.Code = asError(err).Code; out.Code == UnknownTool {
 				out.Connection, out.Tool = "", ""
@@ -69,9 +100,9 @@ func (d *Dispatcher) recordPass(ctx context.Context, a Agent, r PassRequest) (co
 			done(out)
 			return nil, err
 		}
-		out.IsError = r.Ref.Kind == catalog.Tool && saysError(raw)
+		out.IsError = r.Ref.Kind == catalog.Tool && saysError(got.raw)
 		done(out)
-		return raw, nil
+		return got.raw, nil
 	}
 }
 

@@ -2,6 +2,7 @@ package dispatch
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -61,6 +62,24 @@ func TestPassSends(t *testing.T) {
 	want := Request{Server: "main", Method: "tasks/get", Params: json.RawMessage(`{"taskId":"7","requestState":"own","inputResponses":{"a":{}}}`), Idempotent: true, Meta: json.RawMessage(`{"x":1}`)}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("request differs (-want +got):\n%s", diff)
+	}
+}
+
+func TestPassSpills(t *testing.T) {
+	d, _ := newHouse(t, nil)
+	request := PassRequest{Method: "tools/call", Ref: catalog.Ref{Server: "main", Kind: catalog.Tool, Name: "rows"}, Params: json.RawMessage(`{"name":"rows","arguments":{"n":2000}}`)}
+	whole, err := d.Pass(t.Context(), testAgent, request)
+	if err != nil || len(whole) < 50_000 {
+		t.Fatalf("got %d bytes, %v, want the whole result", len(whole), err)
+	}
+	request.Spill = true
+	report, err := d.Pass(t.Context(), testAgent, request)
+	if err != nil || len(report) > 4000 || !strings.Contains(string(report), "resources/read spill://") {
+		t.Errorf("got %s, %v, want a report", report, err)
+	}
+	request.Params = json.RawMessage(`{"name":"rows","arguments":{"n":2}}`)
+	if small, err := d.Pass(t.Context(), testAgent, request); err != nil || string(small) != string(rowsResult(2)) {
+		t.Errorf("got %s, %v, want a small result untouched", small, err)
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 
 // faceNames are the faces that have a path of their own over HTTP, /mcp/NAME. One that looks long for what it may not have
 // stands at the end.
-var faceNames = []string{"dispatch", "proxy"}
+var faceNames = []string{"dispatch", "proxy", "transparent"}
 
 // face makes the face of a name.
 func (p *program) face(name string) (serve.Face, error) {
@@ -21,6 +21,8 @@ func (p *program) face(name string) (serve.Face, error) {
 		return serve.DispatchFace(p.dispatcher), nil
 	case "proxy":
 		return proxyface.New(proxyOptions(p))
+	case "transparent":
+		return p.transparentFace(), nil
 	}
 	return nil, fmt.Errorf("there is no face %q", name)
 }
@@ -71,7 +73,7 @@ func (s *serving) checkFaces() error {
 	for _, face := range s.expose {
 		switch {
 		case config.HasFace(face):
-		case face == "transparent", strings.HasPrefix(face, "view:"):
+		case strings.HasPrefix(face, "view:"):
 			return usage("--expose %s is not available yet", face)
 		default:
 			return usage("--expose: there is no face %q; faces: %s", face, strings.Join(faceNames, ", "))

@@ -15,6 +15,7 @@ import (
 	"github.com/proxy-dispatch/proxy-dispatch/cmd/internal/observe"
 	"github.com/proxy-dispatch/proxy-dispatch/dispatch"
 	"github.com/proxy-dispatch/proxy-dispatch/downstream"
+	"github.com/proxy-dispatch/proxy-dispatch/serve/transparent"
 	"github.com/proxy-dispatch/proxy-dispatch/spill"
 	"github.com/proxy-dispatch/proxy-dispatch/tokens"
 )
@@ -30,8 +31,10 @@ type program struct {
 	shelf      *spill.Shelf
 	dispatcher *dispatch.Dispatcher
 	observer   *observe.Observer // of a lasting program
-	door       *doorkeeper       // nil: everybody comes in
-	closers    []func() error    // run last to first
+	// transparent hears what servers say; it is set before any server is started, nil if nobody sees it.
+	transparent *transparent.Face
+	door        *doorkeeper    // nil: everybody comes in
+	closers     []func() error // run last to first
 }
 
 // wiring says what a command needs of the house.
@@ -190,5 +193,8 @@ func (p *program) follow(e downstream.Event) {
 	switch e.Kind {
 	case downstream.Ready, downstream.ToolsChanged, downstream.ResourcesChanged, downstream.PromptsChanged:
 		p.catalog.Schedule(e.Server)
+	}
+	if e.Kind == downstream.Ready && p.transparent != nil {
+		p.transparent.Ready(e.Server)
 	}
 }

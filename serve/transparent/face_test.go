@@ -376,4 +376,23 @@ func TestWhatIsTold(t *testing.T) {
 	}
 }
 
+func TestSpilled(t *testing.T) {
+	w := newWorld(t, twins)
+	w.answers["tools/call a echo"] = `{"content":[{"type":"resource_link","uri":"spill://7?op=read"}]}`
+	f := New(Options{Dispatcher: w, Servers: w, Spill: true})
+	t.Cleanup(f.Close)
+	if got := do(t, f, agentOne, "tools/call", `{"name":"a__echo"}`); !strings.Contains(got, `"spill://7?op=read"`) {
+		t.Errorf("got %s, want the report's link as it is", got)
+	}
+	if got, want := do(t, f, agentOne, "resources/read", `{"uri":"spill://7?op=read"}`), `{"contents":[{"uri":"spill://7?op=read","text":"kept"}]}`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if got := do(t, f, agentOne, "resources/templates/list", `{}`); !strings.Contains(got, `"spill://{id}`) {
+		t.Errorf("got %s, want the template of kept results", got)
+	}
+	if got := do(t, newFace(t, w, false), agentOne, "resources/read", `{"uri":"spill://7"}`); !strings.HasPrefix(got, "!-32002") {
+		t.Errorf("unasked: got %s", got)
+	}
+}
+
 var _ serve.Peer = (*listener)(nil)

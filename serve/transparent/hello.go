@@ -6,6 +6,7 @@ import (
 
 	"github.com/proxy-dispatch/proxy-dispatch/dispatch"
 	"github.com/proxy-dispatch/proxy-dispatch/rawjson"
+	"github.com/proxy-dispatch/proxy-dispatch/serve"
 )
 
 // ours are the capabilities that go with what a server has: we tell of changes of our lists whether it does or not.
@@ -22,6 +23,9 @@ const promised = `{"tools":{"listChanged":true},"prompts":{"listChanged":true},"
 // Capabilities are those of all servers together, as far as they are known.
 func (f *Face) Capabilities(a dispatch.Agent) json.RawMessage {
 	all := json.RawMessage(`{"tools":{"listChanged":true}}`)
+	if f.o.Spill {
+		all = union(all, serve.KeptCapabilities)
+	}
 	for _, s := range f.o.Dispatcher.Seen(a).Snapshot.Servers {
 		switch {
 		case f.o.Servers.State(s.Name) == "disabled":

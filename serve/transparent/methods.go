@@ -18,7 +18,7 @@ func (f *Face) Call(ctx context.Context, c serve.Call) (dispatch.Pieces, error) 
 		return failedCall(err)
 	}
 	raw, err := f.o.Dispatcher.Pass(ctx, c.Agent, dispatch.PassRequest{Method: "tools/call", Ref: ref,
-		Params: reworded(c.Params, "name", rawjson.Quote(ref.Name)), Meta: onward(c.Meta), Contact: f.contact(c.Agent, ref.Server, c.Contact)})
+		Params: reworded(c.Params, "name", rawjson.Quote(ref.Name)), Meta: onward(c.Meta), Spill: f.o.Spill, Contact: f.contact(c.Agent, ref.Server, c.Contact)})
 	if err != nil {
 		return failedCall(err)
 	}
@@ -62,7 +62,7 @@ func (f *Face) Handle(ctx context.Context, r serve.Request) (dispatch.Pieces, er
 
 // lists answers the four lists from what is known.
 func (f *Face) lists(ctx context.Context, r serve.Request) (dispatch.Pieces, error) {
-	f.settle(ctx)
+	f.settle(ctx, r.Agent)
 	t := f.table(r.Agent)
 	switch r.Method {
 	case "tools/list":
@@ -91,6 +91,9 @@ func (f *Face) readResource(ctx context.Context, r serve.Request) (dispatch.Piec
 	shown, err := text(r.Params, "uri")
 	if err != nil {
 		return nil, err
+	}
+	if f.o.Spill && dispatch.IsKept(shown) {
+		return serve.HandleKept(ctx, f.o.Dispatcher, r)
 	}
 	ref, err := f.resource(ctx, r, shown)
 	if err != nil {
@@ -155,6 +158,11 @@ func (f *Face) passTo(ctx context.Context, r serve.Request, ref catalog.Ref, par
 
 func (f *Face) rewriter(a dispatch.Agent, server string, raw json.RawMessage) *rewriter {
 	return &rewriter{raw: raw,
-		uri:  func(own string) string { return f.table(a).uri(server, own) },
+		uri: func(own string) string {
+			if f.o.Spill && dispatch.IsKept(own) { // the report of a kept result
+				return own
+			}
+			return f.table(a).uri(server, own)
+		},
 		task: func(own string) string { return taskID(server, own) }}
 }

@@ -21,16 +21,18 @@ import (
 type Dispatcher interface {
 	// Seen returns what an agent sees of the newest snapshot, the same value until that changes.
 	Seen(a dispatch.Agent) *view.View
+	// Await is Seen once all servers have been heard of or have failed, or when ctx ends.
+	Await(ctx context.Context, a dispatch.Agent) *view.View
 	// Find returns the entry that a name means to an agent, waiting some seconds for servers nobody has heard of.
 	Find(ctx context.Context, a dispatch.Agent, kind catalog.Kind, name string) (*catalog.Entry, error)
 	// Pass sends one request to the server it names and gives the raw result.
 	Pass(ctx context.Context, a dispatch.Agent, r dispatch.PassRequest) (json.RawMessage, error)
+	// ReadResource reads a part of a kept result by its URI.
+	ReadResource(ctx context.Context, a dispatch.Agent, uri string) (json.RawMessage, error)
 }
 
 // Servers is what the face does with servers beside requests. Its methods are safe for concurrent use.
 type Servers interface {
-	// Wait returns when every server has been heard of or has failed, or when ctx ends.
-	Wait(ctx context.Context)
 	// State tells a server's state (ready, asleep, disabled, …).
 	State(server string) string
 	// Notify sends a notification to a server that has a session; it does not block for long.
@@ -46,6 +48,9 @@ type Options struct {
 	// Patience bounds how long the lists wait, from the first on, for servers of which nothing is known, not even
 	// from an earlier run; 0 means 2 s, negative never.
 	Patience time.Duration
+	// Spill keeps tools' results that are over an agent's inline budget and shows a report in their place, which names
+	// the resource to read them by.
+	Spill bool
 	// Log receives what has no other reader; nil discards.
 	Log *slog.Logger
 }
@@ -113,6 +118,9 @@ func (f *Face) table(a dispatch.Agent) *table {
 		}
 	}
 	t := newTable(v, f.o.Plain, old)
+	if f.o.Spill {
+		t.templates.rows = append(t.templates.rows, row{shown: "spill://", raw: dispatch.KeptTemplate()})
+	}
 	f.tables[v] = t
 	for _, clash := range t.clashes {
 		if !f.told[clash] && len(f.told) < 1000 {
@@ -125,17 +133,16 @@ func (f *Face) table(a dispatch.Agent) *table {
 
 // settle waits for servers of which nothing is known: within a time that begins with the first list, so that one which
 // never answers is waited for once.
-func (f *Face) settle(ctx context.Context) {
+func (f *Face) settle(ctx context.Context, a dispatch.Agent) {
 	f.mu.Lock()
 	if f.until.IsZero() {
 		f.until = time.Now().Add(f.o.Patience)
 	}
 	until := f.until
 	f.mu.Unlock()
-	if !time.Now().Before(until) {
-		return
+	if time.Now().Before(until) {
+		ctx, cancel := context.WithDeadline(ctx, until)
+		defer cancel()
+		f.o.Dispatcher.Await(ctx, a)
 	}
-	ctx, cancel := context.WithDeadline(ctx, until)
-	defer cancel()
-	f.o.Servers.Wait(ctx)
 }

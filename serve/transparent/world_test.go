@@ -24,7 +24,6 @@ type world struct {
 	passed  []string          // METHOD SERVER PARAMS _META
 	notes   []string          // SERVER METHOD PARAMS
 	states  map[string]string
-	waited  int
 	gen     uint64
 }
 
@@ -111,7 +110,11 @@ func (w *world) Pass(_ context.Context, _ dispatch.Agent, r dispatch.PassRequest
 	return json.RawMessage(answer), nil
 }
 
-func (w *world) Wait(context.Context) { w.mu.Lock(); defer w.mu.Unlock(); w.waited++ }
+func (w *world) ReadResource(_ context.Context, _ dispatch.Agent, uri string) (json.RawMessage, error) {
+	return json.RawMessage(`{"contents":[{"uri":"` + uri + `","text":"kept"}]}`), nil
+}
+
+func (w *world) Await(_ context.Context, a dispatch.Agent) *view.View { return w.Seen(a) }
 
 func (w *world) State(server string) string {
 	w.mu.Lock()

@@ -46,6 +46,7 @@ type Config struct {
 	Tokens       Tokens
 	Definition   Definition
 	Proxy        Proxy
+	Transparent  Transparent
 	Log          Log
 	CacheDir     string   // "" = the user's cache folder
 	Ignored      []string // what was understood and left alone, as FILE:LINE: KEY, why

@@ -65,4 +65,4 @@ func (w writer) given(n *notation.Node, key string, value *string) {
 var faces = []string{"dispatch", "proxy", "transparent"}
 
 // HasFace reports whether this build has a face of that name.
-func HasFace(name string) bool { return slices.Contains(faces[:2], name) }
+func HasFace(name string) bool { return slices.Contains(faces, name) }

@@ -56,6 +56,7 @@ func (c *Config) print(show func(*Server) maskedServer, secret, text func(string
 		w.string(n, "toolName", c.Proxy.ToolName)
 		w.given(n, "separator", c.Proxy.Separator)
 	})
+	w.section(root, "transparent", func(n *notation.Node) { w.transparent(n, c.Transparent) })
 	w.section(root, "log", func(n *notation.Node) {
 		w.string(n, "level", c.Log.Level)
 		w.string(n, "format", c.Log.Format)

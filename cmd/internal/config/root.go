@@ -62,7 +62,8 @@ func (d *decoder) root(n *notation.Node) {
 	d.log(f)
 	d.out.CacheDir = f.path("cacheDir")
 	d.auth(f)
-	f.later("script", "hooks", "transparent")
+	f.later("script", "hooks")
+	d.transparent(f)
 	d.laterViews(f)
 	d.proxy(f)
 	f.done()
@@ -123,7 +124,7 @@ func (d *decoder) faces(f *fields) {
 			if !slices.Contains(d.out.Expose, face) {
 				d.out.Expose = append(d.out.Expose, face)
 			}
-		case face == "transparent", strings.HasPrefix(face, "view:"):
+		case strings.HasPrefix(face, "view:"):
 			f.problems.later(n.Line, "expose: "+face)
 		default:
 			f.near(n.Line, face, faces, "expose: unknown face %q", face)

@@ -1,0 +1,32 @@
+package main
+
+import (
+	"encoding/json"
+
+	"github.com/proxy-dispatch/proxy-dispatch/downstream"
+	"github.com/proxy-dispatch/proxy-dispatch/serve"
+	"github.com/proxy-dispatch/proxy-dispatch/serve/transparent"
+)
+
+// transparentFace makes the face transparent, which follows what the catalog and the servers say until Close.
+func (p *program) transparentFace() serve.Face {
+	t := p.cfg.Transparent
+	p.transparent = transparent.New(transparent.Options{Dispatcher: p.dispatcher, Servers: surroundings{p.fleet},
+		Plain: t.Names == "plain", Patience: t.Wait, Spill: t.Spill, Log: p.log})
+	unwatch := p.catalog.Watch(p.transparent.Changed)
+	p.closers = append(p.closers, func() error { unwatch(); p.transparent.Close(); return nil })
+	return p.transparent
+}
+
+// surroundings is what the face transparent does with servers beside requests.
+type surroundings struct{ fleet *downstream.Fleet }
+
+// State implements transparent.Servers.
+func (s surroundings) State(server string) string {
+	state, _ := s.fleet.State(server)
+	return string(state)
+}
+
+// Notify implements transparent.Servers.
+func (s surroundings) Notify(server, method string, params json.RawMessage) {
+}
