@@ -53,7 +53,7 @@ func (p *program) server(s *config.Server) downstream.Server {
 	out := downstream.Server{
 		Name: s.Name, Command: s.Command, Args: s.Args, Env: s.Env, Dir: s.Dir, URL: s.URL, Headers: s.Headers, Transport: s.Transport,
 		Timeout: s.Timeout, StartTimeout: s.StartTimeout, Lazy: s.Lazy, Disabled: s.Disabled, Unset: s.Unset, Protocol: s.Protocol,
-		Describe: s.Describe,
+		Describe: s.Describe, Framing: s.Framing, PerAgent: s.PerAgent,
 	}
 	switch s.Builtin {
 	case "utils":

@@ -72,6 +72,8 @@ type Server struct {
 
 	Transport    string        // stdio, http, sse; "" = by command or URL
 	Protocol     string        // auto, legacy, 2026-07-28; default auto
+	Framing      string        // content-length; "" = newline
+	PerAgent     bool          // each agent has a session of its own
 	Timeout      time.Duration // of one call; 0 = the default of the room
 	StartTimeout time.Duration // 0 = the default of the room
 	Lazy         bool

@@ -168,6 +168,8 @@ func (w writer) server(s *Server, m maskedServer, secret func(string) string) *n
 	w.string(n, "builtin", s.Builtin)
 	w.string(n, "transport", s.Transport)
 	w.string(n, "protocol", s.Protocol)
+	w.string(n, "framing", s.Framing)
+	w.flag(n, "perAgent", s.PerAgent)
 	w.duration(n, "timeout", s.Timeout)
 	if s.StartTimeout != 0 {
 		n.Put("startup_timeout_sec", notation.NewText(strconv.FormatFloat(s.StartTimeout.Seconds(), 'f', -1, 64)))

@@ -44,11 +44,12 @@ func (d *decoder) root(n *notation.Node) {
 		d.clientRoot(f)
 		return
 	}
-	if _, list := f.take(serverBlocks[2]); list != nil && list.Kind == notation.List {
-		f.problems.later(list.Line, "servers as a list")
-	}
+	_, list := f.take(serverBlocks[2])
 	_, block := f.take(serverBlocks[:2]...)
 	d.servers(block, "mcpServers")
+	if list != nil && list.Kind == notation.List {
+		d.listed(list)
+	}
 	d.faces(f)
 	d.http(f)
 	d.spill(f)

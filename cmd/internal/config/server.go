@@ -53,10 +53,9 @@ func (d *decoder) server(name, where string, m notation.Member) Server {
 	s.Tools = f.serverTools()
 	s.Prefix, s.Separator = f.given("prefix"), f.given("separator")
 	f.clientKeys(&s)
-	if f.enum("framing", "newline", "content-length") == "content-length" {
-		f.problems.later(f.node.Get("framing").Line, where+"framing: content-length")
+	if s.PerAgent = f.bool("perAgent"); f.enum("framing", "newline", "content-length") == "content-length" {
+		s.Framing = "content-length"
 	}
-	f.later("perAgent")
 	f.done()
 	f.way(&s)
 	s.ID = s.hash()
@@ -222,7 +221,7 @@ func (f *fields) way(s *Server) {
 		f.add(line, "server %q: url must be http:// or https:// with a host", s.Name)
 	}
 	if s.URL != "" && s.Command == "" {
-		f.unused("args", "env", "cwd")
+		f.unused("args", "env", "cwd", "framing")
 	}
 	if s.Command != "" && s.URL == "" {
 		f.unused("headers", "http_headers")
@@ -258,9 +257,11 @@ func isWebURL(s string) bool {
 func (s *Server) hash() string {
 	data, err := json.Marshal(struct {
 		Name, Command, Dir, URL, Builtin, Transport, Protocol string
-		Args, Env                                             []string
-		Headers                                               map[string]string
-	}{s.Name, s.Command, s.Dir, s.URL, s.Builtin, s.Transport, s.Protocol, s.Args, s.Env, s.Headers})
+
+		Framing   string `json:",omitempty"`
+		Args, Env []string
+		Headers   map[string]string
+	}{s.Name, s.Command, s.Dir, s.URL, s.Builtin, s.Transport, s.Protocol, s.Framing, s.Args, s.Env, s.Headers})
 	if err != nil {
 		panic(err) // strings and lists of strings always encode
 	}
