@@ -14,7 +14,7 @@ type agents struct {
 
 	mu     sync.Mutex
 	own    map[string]*member
-	closed bool
+	closed error // why nobody may enter any longer
 }
 
 // of gives the member that serves an agent and counts its user, who takes that back.
@@ -36,8 +36,8 @@ func (a *agents) enter(asker string) (*member, error) {
 	defer a.mu.Unlock()
 	own := a.own[asker]
 	if own == nil {
-		if a.closed {
-			return nil, fmt.Errorf("%w: %w", ErrUnavailable, errClosing)
+		if a.closed != nil {
+			return nil, fmt.Errorf("%w: %w", ErrUnavailable, a.closed)
 		}
 		if len(a.own) >= a.most && !a.evict() {
 			return nil, fmt.Errorf("%w: %w (%d)", ErrUnavailable, errAgents, a.most)
@@ -111,17 +111,15 @@ func (a *agents) remove(asker string) *member {
 	return m
 }
 
-// close ends all members and lets nobody enter any longer.
-func (a *agents) close() {
+// close lets nobody enter any longer, and gives the members there are.
+func (a *agents) close(why error) []*member {
 	if a == nil {
-		return
+		return nil
 	}
 	a.mu.Lock()
-	a.closed = true
+	a.closed = why
 	a.mu.Unlock()
-	for _, m := range a.all() {
-		m.close()
-	}
+	return a.all()
 }
 
 // all gives the members of all agents.

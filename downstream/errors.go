@@ -32,11 +32,13 @@ var (
 // What ends a session; they stay inside this package.
 var (
 	errClosing = errors.New("the fleet is closing")
-	errRestart = errors.New("restart asked for")
-	errSilent  = errors.New("no answer to ping")
-	errLeft    = errors.New("the agent left")
-	errIdle    = errors.New("the agent has asked nothing for long")
-	errAgents  = errors.New("too many agents use this server at once")
+	// errReplaced ends a server that the configuration has no longer, or has changed.
+	errReplaced = errors.New("its configuration was changed")
+	errRestart  = errors.New("restart asked for")
+	errSilent   = errors.New("no answer to ping")
+	errLeft     = errors.New("the agent left")
+	errIdle     = errors.New("the agent has asked nothing for long")
+	errAgents   = errors.New("too many agents use this server at once")
 )
 
 // Error is a failed request: whose, what became of it, and why. Its words are redacted,

@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -19,8 +18,9 @@ import (
 // Fleet is the set of servers. Its methods may be called concurrently.
 type Fleet struct {
 	options     Options
-	order       []*member
-	members     map[string]*member
+	roster      atomic.Pointer[roster]
+	applying    sync.Mutex  // held while the roster is replaced
+	started     atomic.Bool // Start was called
 	events      *eventQueue
 	client      atomic.Pointer[Client] // of sessions to come
 	watcher     *process.Watcher
@@ -34,20 +34,14 @@ type Fleet struct {
 // contradict each other.
 func New(o Options) (*Fleet, error) {
 	o = o.withDefaults()
-	f := &Fleet{options: o, members: map[string]*member{}, watcher: process.NewWatcher(o.Watcher, o.Log)}
+	f := &Fleet{options: o, watcher: process.NewWatcher(o.Watcher, o.Log)}
 	f.client.Store(&Client{o.ClientInfo, o.Capabilities})
 	f.life, f.end = context.WithCancelCause(context.Background())
-	for _, s := range o.Servers {
-		if s.Name == "" || f.members[s.Name] != nil {
-			return nil, fmt.Errorf("server name %q is empty or taken", s.Name)
-		}
-		m, err := newMember(f, s.withDefaults())
-		if err != nil {
-			return nil, err
-		}
-		f.members[s.Name] = m
-		f.order = append(f.order, m)
+	r, _, err := f.enlist(&roster{}, o.Servers)
+	if err != nil {
+		return nil, err
 	}
+	f.roster.Store(r)
 	f.events = newEventQueue(o.OnEvent)
 	return f, nil
 }
@@ -56,15 +50,21 @@ func New(o Options) (*Fleet, error) {
 // server that fails to start is tried again when it is needed. The end of ctx prevents what has not begun; what
 // has begun ends with Close only.
 func (f *Fleet) Start(ctx context.Context) {
-	for _, m := range f.order {
+	f.started.Store(true)
+	for _, m := range f.roster.Load().order {
 		if ctx.Err() != nil {
 			return
 		}
-		m.mu.Lock()
-		if !m.options.Lazy && m.dial != nil && !m.running && m.live == nil {
-			m.wake()
-		}
-		m.mu.Unlock()
+		m.start()
+	}
+}
+
+// start wakes a server that is to run without being asked for.
+func (m *member) start() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.options.Lazy && m.dial != nil && !m.running && m.live == nil {
+		m.wake()
 	}
 }
 
@@ -72,24 +72,36 @@ func (f *Fleet) Start(ctx context.Context) {
 // starting server, starts a lazy or lost one, and sends once more if the session was lost before anything was
 // sent, or at all if the request is idempotent. Every error is an *Error.
 func (f *Fleet) Do(ctx context.Context, r Request) (json.RawMessage, error) {
-	m, err := f.members[r.Server], error(nil)
-	if m == nil {
-		return nil, &Error{r.Server, NotSent, ErrUnknownServer}
-	}
-	if m, err = m.of(r.Asker); err != nil {
+	for {
+		m := f.member(r.Server)
+		if m == nil {
+			return nil, &Error{r.Server, NotSent, ErrUnknownServer}
+		}
+		result, err := m.serve(ctx, r)
+		if err == nil {
+			return result, nil
+		}
+		if errors.Is(err, errReplaced) && wire.FateOf(err) == NotSent && f.member(r.Server) != m {
+			continue // its successor takes the call
+		}
 		return nil, m.outward(err)
 	}
-	defer m.users.Add(-1)
+}
+
+// serve is Do by one member.
+func (m *member) serve(ctx context.Context, r Request) (json.RawMessage, error) {
+	m, err := m.of(r.Asker)
+	if err != nil {
+		return nil, err
+	}
+	defer m.leave()
 	ctx, k, stop := m.timed(ctx, r.Timeout)
 	defer stop()
 	result, err := m.do(ctx, k, &r)
 	if err != nil && ctx.Err() == nil && worthRepeating(err, r) {
-		result, err = m.do(ctx, k, &r)
+		return m.do(ctx, k, &r)
 	}
-	if err != nil {
-		return nil, m.outward(err)
-	}
-	return result, nil
+	return result, err
 }
 
 // timed bounds a call by the agent's own timeout or else by the server's.
@@ -144,7 +156,7 @@ func (f *Fleet) Fetch(ctx context.Context, server, method string, params json.Ra
 // Hello gives the raw initialize or discover result of the living session, starting the server if need be, within
 // the server's call timeout.
 func (f *Fleet) Hello(ctx context.Context, server string) (json.RawMessage, error) {
-	m := f.members[server]
+	m := f.member(server)
 	if m == nil {
 		return nil, &Error{server, NotSent, ErrUnknownServer}
 	}
@@ -159,7 +171,7 @@ func (f *Fleet) Hello(ctx context.Context, server string) (json.RawMessage, erro
 
 // State tells a server's condition and, of a failing one, why (redacted, one line). An unknown server is failing.
 func (f *Fleet) State(server string) (State, string) {
-	m := f.members[server]
+	m := f.member(server)
 	if m == nil {
 		return StateFailing, ErrUnknownServer.Error()
 	}
@@ -171,7 +183,7 @@ func (f *Fleet) State(server string) (State, string) {
 // Restart ends a server's session, if there is one, and starts it anew, without waiting for either.
 // It refuses unknown and disabled servers, with the sentinels, and those with an unset configuration.
 func (f *Fleet) Restart(server string) error {
-	m := f.members[server]
+	m := f.member(server)
 	if m == nil {
 		return &Error{server, NotSent, ErrUnknownServer}
 	}
@@ -199,7 +211,7 @@ func (f *Fleet) NotifyAs(asker, server, method string, params json.RawMessage) {
 	if err != nil {
 		return
 	}
-	for _, m := range f.order {
+	for _, m := range f.roster.Load().order {
 		if server != "" && m.options.Name != server {
 			continue
 		}
@@ -212,7 +224,7 @@ func (f *Fleet) NotifyAs(asker, server, method string, params json.RawMessage) {
 
 // Leave ends the sessions that an agent has for itself.
 func (f *Fleet) Leave(asker string) {
-	for _, m := range f.order {
+	for _, m := range f.roster.Load().order {
 		if own := m.agents.remove(asker); own != nil {
 			own.retire(errLeft)
 		}
@@ -223,11 +235,15 @@ func (f *Fleet) Leave(asker string) {
 // under way fail. It may be called more than once; the error is always nil.
 func (f *Fleet) Close() error {
 	f.closing.Do(func() {
-		for _, m := range f.order {
+		f.applying.Lock()
+		for _, m := range f.roster.Load().order {
 			m.close()
-			m.agents.close()
+			for _, own := range m.agents.close(errClosing) {
+				own.close()
+			}
 		}
 		f.end(errClosing)
+		f.applying.Unlock()
 		f.supervisors.Wait()
 		f.watcher.Close()
 		f.events.close()

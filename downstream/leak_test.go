@@ -36,7 +36,7 @@ func TestNoGoroutineIsLeft(t *testing.T) {
 			t.Fatal(err)
 		}
 		f.Start(t.Context())
-		for _, m := range f.order {
+		for _, m := range f.roster.Load().order {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			_, err := f.Do(ctx, Request{Server: m.options.Name, Method: "ping", Progress: func(json.RawMessage) {}})
 			if err != nil && m.options.Name != "crash" && fateOf(err) != Ran {

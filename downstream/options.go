@@ -24,6 +24,8 @@ const (
 type Server struct {
 	// Name is unique in a Fleet; calls, events and errors use it.
 	Name string
+	// ID changes with the server's configuration: Apply leaves a server alone whose ID stays. "" never stays.
+	ID string
 	// Command is the program of a stdio server, looked up in the PATH of Env if Env sets one.
 	Command string
 	// Args are the program's arguments.
@@ -110,6 +112,9 @@ type Options struct {
 	MaxAgents int
 	// AgentIdle is how long such a session lives without a request; 0 is 15 minutes.
 	AgentIdle time.Duration
+
+	// dial stands for the way to every server in tests; nil is the way its options say.
+	dial func(Server) (conn, error)
 }
 
 // EventKind says what happened to a server.

@@ -41,11 +41,13 @@ type member struct {
 	framing wire.Framing
 	fixed   era // the protocol, if the configuration or the transport says it
 
-	agents *agents      // the members for one agent each; nil without
-	asker  string       // whose this member is, if it is one of those
-	among  *agents      // that it belongs to then
-	users  atomic.Int64 // requests that use it
-	used   atomic.Int64 // when the last one began, Unix nanoseconds
+	agents    *agents                       // the members for one agent each; nil without
+	asker     string                        // whose this member is, if it is one of those
+	among     *agents                       // that it belongs to then
+	users     atomic.Int64                  // requests that use it
+	dismissed atomic.Bool                   // another one may have its name
+	unused    atomic.Pointer[chan struct{}] // told when users falls to none; nil: nobody waits for that
+	used      atomic.Int64                  // when the last one began, Unix nanoseconds
 
 	mu        sync.Mutex
 	known     era // the same, or what the last session found out
@@ -108,6 +110,8 @@ func newMember(f *Fleet, s Server) (*member, error) {
 func (m *member) chooseDialer() error {
 	s := m.options
 	switch {
+	case m.fleet.options.dial != nil:
+		m.dial = func(context.Context, *session) (conn, error) { return m.fleet.options.dial(s) }
 	case s.Local != nil:
 		m.dial = m.dialLocal
 		m.fixed = eraLegacy
@@ -306,7 +310,7 @@ func (m *member) newSession() *session {
 // report tells the fleet's listener. Of a session that one agent has for itself only what the server says concerns
 // anybody.
 func (m *member) report(e Event) {
-	if m.asker != "" && e.Kind != Said {
+	if m.asker != "" && e.Kind != Said || m.dismissed.Load() {
 		return
 	}
 	e.Server, e.Asker = m.options.Name, m.asker

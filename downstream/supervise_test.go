@@ -43,7 +43,7 @@ func fakeFleet(t *testing.T, o Options, dial func(n int) (conn, error)) (*Fleet,
 		t.Fatal(err)
 	}
 	var dials atomic.Int64
-	f.members["s"].dial = func(context.Context, *session) (conn, error) { return dial(int(dials.Add(1) - 1)) }
+	f.member("s").dial = func(context.Context, *session) (conn, error) { return dial(int(dials.Add(1) - 1)) }
 	return f, &dials
 }
 
@@ -125,7 +125,7 @@ func TestStableSessionForgives(t *testing.T) {
 						t.Errorf("got %s (%s), want failing", state, why)
 					}
 				}
-				pause := time.Until(f.members["s"].notBefore)
+				pause := time.Until(f.member("s").notBefore)
 				if pause > tt.most || pause < tt.least {
 					t.Errorf("got a pause of %s, want %s to %s", pause, tt.least, tt.most)
 				}
@@ -277,13 +277,13 @@ func TestStart(t *testing.T) {
 		if dials.Load() != 0 {
 			t.Error("started although ctx had ended")
 		}
-		f.members["s"].options.Lazy = true
+		f.member("s").options.Lazy = true
 		f.Start(t.Context())
 		synctest.Wait()
 		if state, _ := f.State("s"); state != StateAsleep || dials.Load() != 0 {
 			t.Errorf("lazy: got %s, want asleep", state)
 		}
-		f.members["s"].options.Lazy = false
+		f.member("s").options.Lazy = false
 		f.Start(t.Context())
 		f.Start(t.Context())
 		synctest.Wait()
