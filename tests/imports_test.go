@@ -32,6 +32,7 @@ var table = map[string][]string{
 	"spill/spilltest":      {"spill"},
 	"dispatch/arguments":   {"rawjson"},
 	"dispatch/view":        {"catalog"},
+	"dispatch/script":      {},
 	"dispatch":             {"rawjson", "catalog", "catalog/clean", "catalog/signature", "search", "spill", "tokens", "dispatch/view", "dispatch/arguments"},
 	"serve":                {"rawjson", "dispatch"},
 	"serve/auth":           {},
@@ -61,6 +62,7 @@ var heavy = map[string][]string{
 	"go.yaml.in/yaml":                  {"cmd/internal/config/notation", "cmd/internal/config/clients", "cmd/proxy-dispatch"},
 	"github.com/tailscale/hujson":      {"cmd/internal/config/notation", "cmd/internal/config/clients", "cmd/proxy-dispatch"},
 	"github.com/santhosh-tekuri/jsons": {"dispatch/arguments"},
+	"modernc.org/":                     {"dispatch/script"},
 }
 
 type pack struct {
