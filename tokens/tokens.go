@@ -17,9 +17,9 @@ const Default = "o200k_base"
 
 const (
 	exactLimit = 32 << 10 // bytes counted exactly; longer texts are sampled
-	windows    = 64       // samples taken from a long text
-	window     = 256      // bytes of one sample
-	margin     = 64       // bytes read around a sample, so that no token is cut at its border
+	windows    = 384      // samples taken from a long text
+	window     = 128      // bytes of one sample
+	margin     = 32       // bytes read around a sample, so that no token is cut at its border
 )
 
 // Counter counts the tokens of texts in one encoding. It is safe for concurrent use. The vocabulary is
@@ -60,7 +60,7 @@ func (c *Counter) Count(text string) int {
 }
 
 // Estimate counts the first size bytes of r, which may be called at any offset. Up to 32 KiB the count
-// is exact; beyond, 64 windows spread over the text are counted and scaled, always the same ones for
+// is exact; beyond, 384 windows spread over the text are counted and scaled, always the same ones for
 // the same size. The error is r's.
 func (c *Counter) Estimate(r io.ReaderAt, size int64) (n int, exact bool, err error) {
 	n, within, err := c.Measure(r, size)
