@@ -29,6 +29,7 @@ type block struct {
 	kind string          // "text", "image", "audio", "resource", "resource_link" or what the server said
 	size int64           // bytes of what it carries: decoded text, or raw data
 	text json.RawMessage // its text as a JSON string, nil if it has none
+	said rawjson.Span    // where the text stands in the result; empty where it is not a member of the block
 }
 
 // isMedia reports whether the block is an image or audio, which have a budget of their own.
@@ -87,7 +88,7 @@ func readBlock(raw json.RawMessage, i int) (block, int) {
 		case "type":
 			b.kind = rawjson.Unquote(v)
 		case "text":
-			b.text = v
+			b.text, b.said = v, rawjson.Span{From: at, To: end}
 		case "data":
 			data = v
 		case "resource":
@@ -101,12 +102,12 @@ func readBlock(raw json.RawMessage, i int) (block, int) {
 	b.raw = raw[i:end:end]
 	switch b.kind {
 	case "text":
-		b.size = decodedLen(b.text)
+		b.size = int64(rawjson.TextLen(b.text))
 	case "image", "audio":
 		b.size, b.text = int64(len(data))*3/4, nil
 	case "resource":
 		b.text = rawjson.Member(resource, "text")
-		b.size = decodedLen(b.text) + int64(len(rawjson.Member(resource, "blob")))*3/4
+		b.size = int64(rawjson.TextLen(b.text)) + int64(len(rawjson.Member(resource, "blob")))*3/4
 	default:
 		b.size, b.text = int64(len(b.raw)), nil
 	}
@@ -148,6 +149,16 @@ func (r *result) structuredIsText() bool {
 func looksLikeJSON(s string) bool {
 	s = strings.TrimLeft(s, " \t\r\n")
 	return s != "" && (s[0] == '{' || s[0] == '[')
+}
+
+// longest is where the longest text of the result stands.
+func (r *result) longest() (at rawjson.Span) {
+	for _, b := range r.blocks {
+		if b.said.To-b.said.From > at.To-at.From {
+			at = b.said
+		}
+	}
+	return at
 }
 
 // message returns the text of an error result, at most max bytes.
@@ -205,26 +216,4 @@ func (r *result) withMember(added json.RawMessage) Pieces {
 		return Pieces{added}
 	}
 	return Pieces{r.raw[:end], []byte{','}, added[1:]}
-}
-
-// decodedLen returns the bytes a raw JSON string stands for; 0 for anything else.
-func decodedLen(raw []byte) int64 {
-	if len(raw) < 2 || raw[0] != '"' {
-		return 0
-	}
-	s := raw[1 : len(raw)-1]
-	n := int64(len(s))
-	for {
-		at := bytes.IndexByte(s, '\\')
-		if at < 0 || at+1 >= len(s) {
-			return n
-		}
-		if s[at+1] != 'u' {
-			n--
-			s = s[at+2:]
-			continue
-		}
-		n -= 3 // \uXXXX is 1 to 3 bytes, a pair 4: near enough to hold a budget
-		s = s[min(at+6, len(s)):]
-	}
 }

@@ -118,7 +118,7 @@ func (d *Dispatcher) keep(ctx context.Context, a Agent, c *performed) (*spill.Ar
 	if c.kept != nil {
 		return c.kept, nil
 	}
-	art, err := d.o.Shelf.Put(ctx, owner(a), c.from(), c.res.raw)
+	art, err := d.o.Shelf.Put(ctx, owner(a), c.from(), c.res.raw, c.res.longest())
 	if err != nil {
 		return nil, err
 	}

@@ -278,3 +278,29 @@ func BenchmarkCompact(b *testing.B) {
 		})
 	}
 }
+
+// TestTextLarge: long strings are decoded in halves, with the same outcome.
+func TestTextLarge(t *testing.T) {
+	for _, tc := range []struct{ name, piece string }{
+		{"escapes of two bytes", `{\"a\":\"b\\\\c\\n\",\\\\\"x\"\/\t`}, {"backslashes", `\\`}, {"few", strings.Repeat("plain ", 1000) + `\n`},
+		{"with code points", `\"é\u00e9\ud83d\ude00\\u0041`}, {"no escape in the middle", `\n` + strings.Repeat("x", 2*wide)},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			raw := []byte(`"` + strings.Repeat(tc.piece, 2*wide/len(tc.piece)+1) + `"`)
+			var want string
+			if err := json.Unmarshal(raw, &want); err != nil {
+				t.Fatal(err)
+			}
+			if got := Text(raw); string(got) != want {
+				t.Errorf("got %d bytes, want %d", len(got), len(want))
+			}
+			if n := TextLen(raw); n < len(want) || !strings.Contains(tc.piece, `\u`) && n != len(want) {
+				t.Errorf("TextLen is %d, want %d", n, len(want))
+			}
+		})
+	}
+	bad := []byte(`"` + strings.Repeat(`\n`, wide) + `\q"`)
+	if got := Text(bad); got != nil {
+		t.Errorf("a bad escape: got %d bytes, want nil", len(got))
+	}
+}

@@ -106,13 +106,42 @@ func text(b []byte, i int) int {
 		case c == '"':
 			return i + 1
 		case c == '\\':
-			if i = escape(b, i); i < 0 {
+			if i = escaped(b, i); i < 0 {
 				return invalid
 			}
 		case c < 0x20:
 			return invalid
 		}
 	}
+}
+
+// escaped passes over the escape at i, and over what follows as long as escapes are all of quotes: JSON within a string.
+func escaped(b []byte, i int) int {
+	if to := quotedJSON(b, i); to > i {
+		return to
+	}
+	return escape(b, i)
+}
+
+// quotedJSON passes, eight bytes at a time and without a branch for each escape, over text that is plain but for escaped
+// quotes: wherever one of quote and backslash stands, the other does. An escape begins at i or behind it.
+func quotedJSON(b []byte, i int) int {
+	carry := uint64(0) // the word before ended with a backslash
+	for ; i+8 <= len(b); i += 8 {
+		w := binary.LittleEndian.Uint64(b[i:])
+		backs := zeros(w ^ lowBits*'\\')
+		if backs<<8|carry != zeros(w^lowBits*'"') || (w-lowBits*0x20)&^w&highBits != 0 {
+			break
+		}
+		carry = backs >> 56
+	}
+	return i - int(carry>>7)
+}
+
+// zeros marks exactly the bytes that are zero.
+func zeros(x uint64) uint64 {
+	const low = lowBits * 0x7f
+	return ^((x&low + low) | x | low)
 }
 
 const (

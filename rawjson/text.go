@@ -14,21 +14,30 @@ func Text(raw []byte) []byte {
 		return nil
 	}
 	b := raw[1 : len(raw)-1]
-	n := bytes.IndexByte(b, '\\')
-	if n < 0 {
+	if bytes.IndexByte(b, '\\') < 0 {
 		return b
 	}
-	out := make([]byte, 0, len(b))
-	for ; n >= 0; n = bytes.IndexByte(b, '\\') {
-		out = append(out, b[:n]...)
-		if b = b[n:]; escape(b, 0) < 0 {
-			return nil
+	if len(b) >= wide {
+		if out, ok := decodeHalves(b); ok {
+			return out
 		}
-		var r rune
-		r, b = unescape(b)
-		out = utf8.AppendRune(out, r)
 	}
-	return append(out, b...)
+	return decodeText(make([]byte, TextLen(raw)), b)
+}
+
+// TextLen returns how many bytes Text returns, at most three too many for each \u escape; 0 if raw is no string. It is
+// much faster than Text.
+func TextLen(raw []byte) int {
+	if len(raw) < 2 || raw[0] != '"' {
+		return 0
+	}
+	b := raw[1 : len(raw)-1]
+	n := len(b) - bytes.Count(b, []byte{'\\'}) + bytes.Count(b, []byte(`\\`)) // a run of backslashes is escaped by pairs
+	if bytes.Contains(b, []byte(`\u`)) {
+		n -= 2 * bytes.Count(b, []byte(`\u`)) // some of them may be an escaped backslash before a u
+		n += 2 * bytes.Count(b, []byte(`\\u`))
+	}
+	return n
 }
 
 // unescape reads the escape b begins with, or two that are one character.

@@ -27,8 +27,8 @@ type result struct {
 }
 
 // dissect takes a result apart, passing each byte once; ok is false if raw is not JSON. The result of resources/read
-// has its contents as blocks.
-func dissect(raw []byte) (r result, ok bool) {
+// has its contents as blocks. Strings that are known are not looked through.
+func dissect(raw []byte, known []rawjson.Span) (r result, ok bool) {
 	r = result{raw: raw, other: true}
 	start := rawjson.Space(raw, 0)
 	if start == len(raw) || raw[start] != '{' {
@@ -40,7 +40,7 @@ func dissect(raw []byte) (r result, ok bool) {
 			r.blocks = r.blocks[:0]
 			r.other = false
 			return rawjson.Each(raw, at, func(_ rawjson.Span, at int) int {
-				b, end := dissectBlock(raw, at, name == "contents")
+				b, end := dissectBlock(raw, at, name == "contents", known)
 				r.blocks = append(r.blocks, b)
 				return end
 			})
@@ -56,7 +56,7 @@ func dissect(raw []byte) (r result, ok bool) {
 }
 
 // dissectBlock looks at the content block that begins at i and returns the index behind it.
-func dissectBlock(raw []byte, i int, resource bool) (block, int) {
+func dissectBlock(raw []byte, i int, resource bool, known []rawjson.Span) (block, int) {
 	if i >= len(raw) || raw[i] != '{' {
 		end := rawjson.Skip(raw, i)
 		return block{All: rawjson.Span{From: i, To: end}}, end
@@ -67,10 +67,10 @@ func dissectBlock(raw []byte, i int, resource bool) (block, int) {
 		name := string(rawjson.Text(key.Of(raw)))
 		if name == "resource" && !resource && at < len(raw) && raw[at] == '{' {
 			var end int
-			inner, end = dissectBlock(raw, at, true)
+			inner, end = dissectBlock(raw, at, true, known)
 			return end
 		}
-		end := rawjson.Skip(raw, at)
+		end := skipKnown(raw, at, known)
 		if end < 0 || raw[at] != '"' {
 			return end
 		}
@@ -91,6 +91,16 @@ func dissectBlock(raw []byte, i int, resource bool) (block, int) {
 	})
 	b.All = rawjson.Span{From: i, To: end}
 	return b.settled(inner, resource), end
+}
+
+// skipKnown is rawjson.Skip, without work where the end of a string is known.
+func skipKnown(raw []byte, at int, known []rawjson.Span) int {
+	for _, s := range known {
+		if s.From == at && !s.Empty() && s.To <= len(raw) && raw[at] == '"' && raw[s.To-1] == '"' {
+			return s.To
+		}
+	}
+	return rawjson.Skip(raw, at)
 }
 
 // settled takes out of a block what its type does not have; inner is the resource in it.

@@ -21,10 +21,11 @@ const (
 // Put keeps a raw MCP result (one JSON object) for its owner: its data laid out line by line, its
 // binary parts decoded, and what else is needed to rebuild it. The bytes are not changed and not held on
 // to. A result that is not JSON is kept as a text. What the owner has of the same sources already, byte for byte, is not
-// kept twice: its artifact is returned. ErrNoSpace leaves nothing behind.
-func (s *Shelf) Put(ctx context.Context, owner Owner, from Sources, raw json.RawMessage) (*Artifact, error) {
+// kept twice: its artifact is returned. known are strings in raw that the caller has passed over already, which saves
+// looking for their ends again. ErrNoSpace leaves nothing behind.
+func (s *Shelf) Put(ctx context.Context, owner Owner, from Sources, raw json.RawMessage, known ...rawjson.Span) (*Artifact, error) {
 	sum := inTime(func() contentSum { return sumOf(owner, from, raw) })
-	r, ok := dissect(raw)
+	r, ok := dissect(raw, known)
 	if !ok {
 		sum()
 		return s.PutData(ctx, owner, from, raw)

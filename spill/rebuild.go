@@ -74,6 +74,9 @@ func codingOf(raw []byte, p payload) coding {
 		c := piece{Base64: true}
 		return coding{inner, c, gives(c, p.bytes, inner.Of(raw))}
 	case asText:
+		if plainlyQuoted(inner.Of(raw)) {
+			return coding{inner, piece{Strip: p.json, Quote: styleShort}, true}
+		}
 		for _, s := range styles {
 			if gives(piece{Quote: s}, p.bytes, inner.Of(raw)) {
 				return coding{inner, piece{Strip: p.json, Quote: s}, true}
@@ -81,6 +84,12 @@ func codingOf(raw []byte, p payload) coding {
 		}
 	}
 	return coding{}
+}
+
+// plainlyQuoted tells, of the inside of a valid JSON string, whether the short style gives it back, without trying: it
+// does if each escape is one of two bytes, other than that of a slash.
+func plainlyQuoted(inside []byte) bool {
+	return !bytes.Contains(inside, []byte(`\u`)) && !bytes.Contains(inside, []byte(`\/`))
 }
 
 // hole is the stretch of the raw result that a payload, stored as the content from, gives back. compact says that

@@ -132,7 +132,7 @@ func checkRoundTrip(t testing.TB, s *Shelf, raw string) {
 	}
 	r := result{}
 	if rawjson.Valid([]byte(raw)) {
-		r, _ = dissect([]byte(raw))
+		r, _ = dissect([]byte(raw), nil)
 	}
 	checkValue(t, s, a, Data, r.raw, r.data())
 	for i := range r.blocks {

@@ -93,7 +93,7 @@ func TestKilledWhileWriting(t *testing.T) {
 			t.Fatal(err)
 		}
 		raw := rawOf(t, s, a)
-		if r, ok := dissect([]byte(raw)); !ok || len(r.blocks) != 2 || !strings.HasSuffix(raw, "}") {
+		if r, ok := dissect([]byte(raw), nil); !ok || len(r.blocks) != 2 || !strings.HasSuffix(raw, "}") {
 			t.Errorf("%s is not whole: %d bytes", a.Handle, len(raw))
 		}
 		if v, err := s.Value(t.Context(), a, 2, ""); err != nil || len(v) < 130_000 {

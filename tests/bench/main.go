@@ -42,10 +42,10 @@ func main() {
 	flag.IntVar(&r.rounds, "rounds", 3, "how often each ratio is taken")
 	flag.IntVar(&r.calls, "echoes", 3000, "echo calls in a round")
 	flag.IntVar(&r.starts, "starts", 20, "starts with and without broken servers")
-	only := flag.String("only", "", "definition, start, echo, large or memory alone")
+	only := flag.String("only", "", "definition, start, echo, large, memory, spill or read alone")
 	flag.Parse()
-	if flag.Arg(0) == relayWord {
-		if err := relay(flag.Arg(1)); err != nil {
+	if other, err := r.other(flag.Args()); other {
+		if err != nil {
 			fmt.Fprintln(os.Stderr, "bench:", err)
 			os.Exit(1)
 		}
@@ -58,6 +58,17 @@ func main() {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
+}
+
+// other runs this program as one of the servers it measures with.
+func (r *rig) other(args []string) (bool, error) {
+	switch {
+	case len(args) == 2 && args[0] == relayWord:
+		return true, relay(args[1])
+	case len(args) == 3 && args[0] == stampWord:
+		return true, stamp(args[1], args[2])
+	}
+	return false, nil
 }
 
 func (r *rig) run(only string) error {
@@ -76,7 +87,7 @@ func (r *rig) run(only string) error {
 	for _, part := range []struct {
 		name    string
 		measure func() error
-	}{{"definition", r.definition}, {"start", r.start}, {"echo", r.echoes}, {"large", r.large}, {"memory", r.memory}} {
+	}{{"definition", r.definition}, {"start", r.start}, {"echo", r.echoes}, {"large", r.large}, {"memory", r.memory}, {"spill", r.spilling}} {
 		if only != "" && only != part.name {
 			continue
 		}
