@@ -48,12 +48,12 @@ func (p *program) faces(exposed []string) (serve.Face, map[string]serve.Face, er
 		if err != nil {
 			return nil, nil, err
 		}
-		paths["/mcp/"+name] = f
+		paths["/mcp/"+name] = p.lobby.behind(f)
 		if slices.Contains(exposed, name) {
 			shown = append(shown, f)
 		}
 	}
-	paths["/mcp"] = serve.Several(shown...)
+	paths["/mcp"] = p.lobby.behind(serve.Several(shown...))
 	return paths["/mcp"], paths, nil
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/proxy-dispatch/proxy-dispatch/dispatch"
 	"github.com/proxy-dispatch/proxy-dispatch/downstream"
+	"github.com/proxy-dispatch/proxy-dispatch/serve"
 )
 
 // forwarder carries the dispatcher's requests to the fleet and words its errors for agents.
@@ -14,7 +15,7 @@ type forwarder struct{ fleet *downstream.Fleet }
 
 // Forward implements dispatch.Forwarder.
 func (f forwarder) Forward(ctx context.Context, r dispatch.Request) (json.RawMessage, error) {
-	r.Ask = asking(r.Ask)
+	r.Ask = asking(r.Server, r.Ask)
 	raw, err := f.fleet.Do(ctx, downstream.Request(r))
 	if err != nil {
 		return nil, forwardError(r.Server, err)
@@ -22,13 +23,14 @@ func (f forwarder) Forward(ctx context.Context, r dispatch.Request) (json.RawMes
 	return raw, nil
 }
 
-// asking words the agent's own errors as the fleet knows them.
-func asking(ask askFunc) askFunc {
+// asking puts a server's questions to an agent, saying whose they are, and words the agent's own errors as the fleet
+// knows them.
+func asking(server string, ask askFunc) askFunc {
 	if ask == nil {
 		return nil
 	}
 	return func(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
-		raw, err := ask(ctx, method, params)
+		raw, err := ask(serve.AskedBy(ctx, server), method, params)
 		if own, ok := errors.AsType[*dispatch.ServerError](err); ok {
 			err = &downstream.RPCError{Code: own.Code, Message: own.Message, Raw: own.Raw}
 		}

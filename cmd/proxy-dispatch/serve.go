@@ -94,7 +94,7 @@ func (c *console) serve(ctx context.Context, s serving, words []string) error {
 	}
 	o := serve.Options{Face: face, Version: versionText(), Log: log}
 	if address == "" {
-		o.OnListed = start
+		o.OnListed, p.lobby.only = start, start
 		soon := time.AfterFunc(startSoon, start)
 		err = serve.Stdio(ctx, o, c.in, c.out)
 		soon.Stop()

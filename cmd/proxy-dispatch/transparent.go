@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 
+	"github.com/proxy-dispatch/proxy-dispatch/dispatch"
 	"github.com/proxy-dispatch/proxy-dispatch/downstream"
 	"github.com/proxy-dispatch/proxy-dispatch/serve"
 	"github.com/proxy-dispatch/proxy-dispatch/serve/transparent"
@@ -11,7 +12,8 @@ import (
 // transparentFace makes the face transparent, which follows what the catalog and the servers say until Close.
 func (p *program) transparentFace() serve.Face {
 	t := p.cfg.Transparent
-	p.transparent = transparent.New(transparent.Options{Dispatcher: p.dispatcher, Servers: surroundings{p.fleet},
+	servers := surroundings{p.fleet, map[string]bool{}}
+	p.transparent = transparent.New(transparent.Options{Dispatcher: p.dispatcher, Servers: servers,
 		Plain: t.Names == "plain", Patience: t.Wait, Spill: t.Spill, Log: p.log})
 	unwatch := p.catalog.Watch(p.transparent.Changed)
 	p.closers = append(p.closers, func() error { unwatch(); p.transparent.Close(); return nil })
@@ -19,7 +21,10 @@ func (p *program) transparentFace() serve.Face {
 }
 
 // surroundings is what the face transparent does with servers beside requests.
-type surroundings struct{ fleet *downstream.Fleet }
+type surroundings struct {
+	fleet *downstream.Fleet
+	own   map[string]bool
+}
 
 // State implements transparent.Servers.
 func (s surroundings) State(server string) string {
@@ -27,6 +32,10 @@ func (s surroundings) State(server string) string {
 	return string(state)
 }
 
+// Own implements transparent.Servers.
+func (s surroundings) Own(server string) bool { return s.own[server] }
+
 // Notify implements transparent.Servers.
-func (s surroundings) Notify(server, method string, params json.RawMessage) {
+func (s surroundings) Notify(a dispatch.Agent, server, method string, params json.RawMessage) {
+	s.fleet.NotifyAs(a.Session, server, method, params)
 }

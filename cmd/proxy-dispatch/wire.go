@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -33,6 +34,7 @@ type program struct {
 	observer   *observe.Observer // of a lasting program
 	// transparent hears what servers say; it is set before any server is started, nil if nobody sees it.
 	transparent *transparent.Face
+	lobby       *lobby         // of a lasting program
 	door        *doorkeeper    // nil: everybody comes in
 	closers     []func() error // run last to first
 }
@@ -132,7 +134,7 @@ func (p *program) openShelf(w wiring, cache string) error {
 
 func (p *program) openServers(w wiring, cache string) error {
 	o := downstream.Options{
-		Log: p.log, Watcher: watcher(), ClientInfo: downstream.ClientInfo{Name: "proxy-dispatch", Version: versionText()},
+		Log: p.log, Watcher: watcher(), ClientInfo: ourselves(),
 		Redact: func(_, text string) string { return p.redactor.RedactStderr(text) },
 	}
 	var known []catalog.ServerOptions
@@ -144,10 +146,15 @@ func (p *program) openServers(w wiring, cache string) error {
 	// The fleet reports events before the catalog that hears them exists; it has no server started until then.
 	if w.lasting {
 		o.OnEvent = func(e downstream.Event) { p.follow(e) }
+		p.lobby = &lobby{}
+		o.Capabilities, o.Asked, o.ClientOf = json.RawMessage(answerable), p.lobby.asked, p.lobby.clientOf
 	}
 	var err error
 	if p.fleet, err = downstream.New(o); err != nil {
 		return err
+	}
+	if p.lobby != nil {
+		p.lobby.fleet = p.fleet
 	}
 	if cache != "" {
 		cache = filepath.Join(cache, "catalog")
@@ -194,7 +201,13 @@ func (p *program) follow(e downstream.Event) {
 	case downstream.Ready, downstream.ToolsChanged, downstream.ResourcesChanged, downstream.PromptsChanged:
 		p.catalog.Schedule(e.Server)
 	}
-	if e.Kind == downstream.Ready && p.transparent != nil {
-		p.transparent.Ready(e.Server)
+	if p.transparent == nil {
+		return
+	}
+	switch e.Kind {
+	case downstream.Ready:
+		p.transparent.Ready(e.Server, e.Asker)
+	case downstream.Said:
+		p.transparent.Said(e.Server, e.Asker, e.Method, e.Params)
 	}
 }

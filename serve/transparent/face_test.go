@@ -232,7 +232,7 @@ func TestTasks(t *testing.T) {
 	here, there := &listener{agent: ann}, &listener{agent: bob}
 	defer f.Attach(here)()
 	defer f.Attach(there)()
-	f.Said("a", "notifications/tasks/status", json.RawMessage(`{"taskId":"7","status":"working"}`))
+	f.Said("a", "", "notifications/tasks/status", json.RawMessage(`{"taskId":"7","status":"working"}`))
 	if diff := cmp.Diff([]string{`notifications/tasks/status {"taskId":"a::7","status":"working","proxy":{"server":"a"}}`}, here.told()); diff != "" {
 		t.Errorf("news (-want +got):\n%s", diff)
 	}
@@ -253,9 +253,9 @@ func TestSubscriptions(t *testing.T) {
 	if diff := cmp.Diff([]string{`resources/subscribe b {"uri":"mem://note"}`, `resources/subscribe a {"uri":"mem://a"}`}, w.sent()); diff != "" {
 		t.Errorf("subscribe (-want +got):\n%s", diff)
 	}
-	f.Said("b", "notifications/resources/updated", json.RawMessage(`{"uri":"mem://note","x":1}`))
-	f.Said("a", "notifications/resources/updated", json.RawMessage(`{"uri":"mem://note"}`)) // of the other server: nobody asked
-	f.Said("a", "notifications/resources/updated", json.RawMessage(`{"uri":"mem://a/part"}`))
+	f.Said("b", "", "notifications/resources/updated", json.RawMessage(`{"uri":"mem://note","x":1}`))
+	f.Said("a", "", "notifications/resources/updated", json.RawMessage(`{"uri":"mem://note"}`)) // of the other server: nobody asked
+	f.Said("a", "", "notifications/resources/updated", json.RawMessage(`{"uri":"mem://a/part"}`))
 	said := `notifications/resources/updated {"x":1,"uri":"` + resourceURI("b", "mem://note") + `","proxy":{"server":"b"}}`
 	if diff := cmp.Diff([]string{said}, one.told()); diff != "" {
 		t.Errorf("one (-want +got):\n%s", diff)
@@ -263,7 +263,7 @@ func TestSubscriptions(t *testing.T) {
 	if diff := cmp.Diff([]string{said, `notifications/resources/updated {"uri":"` + resourceURI("a", "mem://a/part") + `","proxy":{"server":"a"}}`}, two.told()); diff != "" {
 		t.Errorf("two (-want +got):\n%s", diff)
 	}
-	f.Ready("b")
+	f.Ready("b", "")
 	f.errands.Wait()
 	if diff := cmp.Diff([]string{`resources/subscribe b {"uri":"mem://note"}`}, w.sent()); diff != "" {
 		t.Errorf("a new session (-want +got):\n%s", diff)
@@ -302,7 +302,7 @@ func TestLevels(t *testing.T) {
 		{"one wants less than another", func() { do(t, f, agentOne, "logging/setLevel", `{"level":"alert"}`) }, []string{`logging/setLevel b {"level":"debug"}`}},
 		{"no level", func() { do(t, f, agentOne, "logging/setLevel", `{"level":"loud"}`) }, nil},
 		{"who wanted most is gone", leave, []string{`logging/setLevel b {"level":"alert"}`}},
-		{"a new session", func() { f.Ready("b") }, []string{`logging/setLevel b {"level":"alert"}`}},
+		{"a new session", func() { f.Ready("b", "") }, []string{`logging/setLevel b {"level":"alert"}`}},
 	} {
 		step.do()
 		f.errands.Wait()
@@ -318,9 +318,9 @@ func TestNotifications(t *testing.T) {
 	f := newFace(t, w, false)
 	one := &listener{agent: agentOne}
 	defer f.Attach(one)()
-	f.Said("b", "notifications/message", json.RawMessage(`{"level":"info","data":1.10}`))
-	f.Said("b", "notifications/x", nil)
-	f.Said("b", "notifications/tools/list_changed", nil)
+	f.Said("b", "", "notifications/message", json.RawMessage(`{"level":"info","data":1.10}`))
+	f.Said("b", "", "notifications/x", nil)
+	f.Said("b", "", "notifications/tools/list_changed", nil)
 	f.Changed(nil)
 	w.know(t, "a prompt {\"name\":\"p\"}\nb tool {\"name\":\"x\"}")
 	f.Changed(nil)

@@ -16,6 +16,12 @@ import (
 // logLevels from the one that says most to the one that says least.
 var logLevels = []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
 
+// wish is the level an agent set.
+type wish struct {
+	level int
+	agent dispatch.Agent
+}
+
 // soon bounds what is told servers on the side.
 const soon = 5 * time.Second
 
@@ -27,7 +33,7 @@ func (f *Face) setLevel(ctx context.Context, r serve.Request) (dispatch.Pieces, 
 		return nil, wrongParams("params.level must be one of %v", logLevels)
 	}
 	f.mu.Lock()
-	f.levels[r.Agent.Session] = level
+	f.levels[r.Agent.Session] = wish{level, r.Agent}
 	f.mu.Unlock()
 	f.spread(ctx, r.Agent)
 	return nil, serve.ErrNoMethod
@@ -38,64 +44,60 @@ func (f *Face) spread(ctx context.Context, a dispatch.Agent) {
 	var told sync.WaitGroup
 	for _, s := range f.o.Dispatcher.Seen(a).Snapshot.Servers {
 		if rawjson.Member(s.Capabilities, "logging") != nil && f.o.Servers.State(s.Name) == "ready" {
-			told.Go(func() { f.tellLevel(ctx, a, s.Name) })
+			told.Go(func() { f.tellLevel(ctx, s.Name, f.sessionWith(a, s.Name)) })
 		}
 	}
 	told.Wait()
 }
 
-// tellLevel tells one server; that a server refuses is its affair.
-func (f *Face) tellLevel(ctx context.Context, a dispatch.Agent, server string) {
-	level := f.wantedLevel()
-	if level == "" {
+// tellLevel tells one server, in the session with one agent or (session "") with all, in the name of the agent that
+// wants most; that a server refuses is its affair.
+func (f *Face) tellLevel(ctx context.Context, server, session string) {
+	most, wanted := f.wantsMost(session)
+	if !wanted {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, soon)
 	defer cancel()
-	_, err := f.o.Dispatcher.Pass(ctx, a, dispatch.PassRequest{Method: "logging/setLevel", Ref: catalog.Ref{Server: server}, Params: json.RawMessage(`{"level":"` + level + `"}`)})
+	_, err := f.o.Dispatcher.Pass(ctx, most.agent, dispatch.PassRequest{Method: "logging/setLevel", Ref: catalog.Ref{Server: server},
+		Params: json.RawMessage(`{"level":"` + logLevels[most.level] + `"}`), Contact: dispatch.Contact{Asker: most.agent.Session}})
 	if err != nil {
 		f.o.Log.Debug("set the level of a server's log", "server", server, "error", err)
 	}
 }
 
-// wantedLevel is the level of the agent that wants most; "" if none said.
-func (f *Face) wantedLevel() string {
+// wantsMost is the wish of the agent that wants most to hear, of one session or of all; false if none said.
+func (f *Face) wantsMost(session string) (most wish, wanted bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	most := len(logLevels)
-	for _, level := range f.levels {
-		most = min(most, level)
+	for one, w := range f.levels {
+		if (session == "" || one == session) && (!wanted || w.level < most.level) {
+			most, wanted = w, true
+		}
 	}
-	if most == len(logLevels) {
-		return ""
-	}
-	return logLevels[most]
+	return most, wanted
 }
 
-// Ready tells a server that has a new session what agents asked of the one before: the level of its log and the
-// resources to tell of. It does not block.
-func (f *Face) Ready(server string) {
-	type want struct {
-		ref   catalog.Ref
-		agent dispatch.Agent
-	}
-	var all []want
+// Ready tells a server that has a new session, with one agent or (session "") with all, what was asked of the one before:
+// the level of its log and the resources to tell of. It does not block.
+func (f *Face) Ready(server, session string) {
+	wanted := map[catalog.Ref]dispatch.Agent{}
 	f.mu.Lock()
-	for ref, s := range f.subjects {
-		if ref.Server == server && len(s.readers) > 0 {
-			all = append(all, want{ref, s.agent})
+	for key, s := range f.subjects {
+		if key.Server == server && key.session == session && len(s.readers) > 0 {
+			wanted[key.Ref] = s.agent
 		}
 	}
 	levels := len(f.levels)
 	f.mu.Unlock()
-	if len(all) == 0 && levels == 0 {
+	if len(wanted) == 0 && levels == 0 {
 		return
 	}
 	f.errand(func(ctx context.Context) {
-		f.tellLevel(ctx, dispatch.Agent{}, server)
-		for _, w := range all {
-			if err := f.tell(ctx, w.agent, "resources/subscribe", w.ref); err != nil {
-				f.o.Log.Warn("subscribe again", "resource", w.ref.String(), "error", err)
+		f.tellLevel(ctx, server, session)
+		for ref, agent := range wanted {
+			if err := f.tell(ctx, agent, "resources/subscribe", ref); err != nil {
+				f.o.Log.Warn("subscribe again", "resource", ref.String(), "error", err)
 			}
 		}
 	})

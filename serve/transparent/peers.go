@@ -69,18 +69,18 @@ func (f *Face) Changed(*catalog.Snapshot) {
 	}
 }
 
-// Said passes on what a server says outside of any request, with the server it comes from. That its lists changed is told by
-// Changed, once the catalog has them.
-func (f *Face) Said(server, method string, params json.RawMessage) {
+// Said passes on what a server says outside of any request, with the server it comes from: to the agent whose own session
+// it was said in, or (session "") to all. That its lists changed is told by Changed, once the catalog has them.
+func (f *Face) Said(server, session, method string, params json.RawMessage) {
 	switch method {
 	case "notifications/tools/list_changed", "notifications/prompts/list_changed", "notifications/resources/list_changed",
 		"notifications/progress", "notifications/cancelled":
 	case "notifications/resources/updated":
-		f.updated(server, params)
+		f.updated(server, session, params)
 	case "notifications/tasks/status", "notifications/tasks":
 		f.taskSaid(server, method, params)
 	default:
-		for _, p := range f.listening(everybody) {
+		for _, p := range f.listening(func(a dispatch.Agent) bool { return session == "" || a.Session == session }) {
 			p.Notify(method, tagged(server, params))
 		}
 	}
@@ -98,7 +98,7 @@ func (f *Face) Notified(a dispatch.Agent, method string, params json.RawMessage)
 	}
 	for _, s := range f.o.Dispatcher.Seen(a).Snapshot.Servers {
 		if f.o.Servers.State(s.Name) == "ready" {
-			f.o.Servers.Notify(s.Name, method, params)
+			f.o.Servers.Notify(a, s.Name, method, params)
 		}
 	}
 }
@@ -111,7 +111,7 @@ func (f *Face) contact(a dispatch.Agent, server string, c dispatch.Contact) disp
 			switch method {
 			case "notifications/tools/list_changed", "notifications/prompts/list_changed", "notifications/resources/list_changed":
 			case "notifications/resources/updated":
-				f.updated(server, params)
+				f.updated(server, f.sessionWith(a, server), params)
 			case "notifications/tasks/status", "notifications/tasks":
 				told(method, tagged(server, f.rewriter(a, server, params).rewrite(task).Raw()))
 			default:

@@ -15,7 +15,13 @@ import (
 // maxSubscriptions bounds what one session may subscribe to.
 const maxSubscriptions = 10_000
 
-// subject is one resource of one server that somebody wants to hear of. The server is told once, however many want it.
+// about is one resource of one server; of a server that has a session with each agent, as one of them sees it.
+type about struct {
+	catalog.Ref
+	session string
+}
+
+// subject is a resource that somebody wants to hear of. The server is told once, however many want it.
 type subject struct {
 	asking sync.Mutex // held while the server is told, so that what it hears last is what holds
 
@@ -25,27 +31,33 @@ type subject struct {
 	busy    int               // who is about to change it
 }
 
-// subjects are all of them, by ref. Face.mu guards the map.
-type subjects map[catalog.Ref]*subject
-
-// hold finds or makes the subject of a ref for one who is about to change it; release gives it back.
-func (f *Face) hold(ref catalog.Ref) *subject {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	s := f.subjects[ref]
-	if s == nil {
-		s = &subject{readers: map[string]string{}}
-		f.subjects[ref] = s
+// sessionWith is whose session with a server an agent uses: its own, or "", the one that all share.
+func (f *Face) sessionWith(a dispatch.Agent, server string) string {
+	if f.o.Servers.Own(server) {
+		return a.Session
 	}
-	s.busy++
-	return s
+	return ""
 }
 
-func (f *Face) release(ref catalog.Ref, s *subject) {
+// hold finds or makes a subject for one who is about to change it; release gives it back.
+func (f *Face) hold(a dispatch.Agent, ref catalog.Ref) (about, *subject) {
+	key := about{ref, f.sessionWith(a, ref.Server)}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s := f.subjects[key]
+	if s == nil {
+		s = &subject{readers: map[string]string{}}
+		f.subjects[key] = s
+	}
+	s.busy++
+	return key, s
+}
+
+func (f *Face) release(key about, s *subject) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if s.busy--; s.busy == 0 && len(s.readers) == 0 {
-		delete(f.subjects, ref)
+		delete(f.subjects, key)
 	}
 }
 
@@ -65,8 +77,8 @@ func (f *Face) subscribe(ctx context.Context, r serve.Request) (dispatch.Pieces,
 	if f.subscribed(r.Agent.Session) >= maxSubscriptions {
 		return nil, wrongParams("more than %d subscriptions in one session", maxSubscriptions)
 	}
-	s := f.hold(ref)
-	defer f.release(ref, s)
+	key, s := f.hold(r.Agent, ref)
+	defer f.release(key, s)
 	s.asking.Lock()
 	defer s.asking.Unlock()
 	if f.readers(s) == 0 {
@@ -98,8 +110,8 @@ func (f *Face) unsubscribe(ctx context.Context, r serve.Request) (dispatch.Piece
 
 // drop ends an agent's subscription; a server that runs is told when nobody is left.
 func (f *Face) drop(ctx context.Context, a dispatch.Agent, ref catalog.Ref) error {
-	s := f.hold(ref)
-	defer f.release(ref, s)
+	key, s := f.hold(a, ref)
+	defer f.release(key, s)
 	s.asking.Lock()
 	defer s.asking.Unlock()
 	f.mu.Lock()
@@ -114,7 +126,8 @@ func (f *Face) drop(ctx context.Context, a dispatch.Agent, ref catalog.Ref) erro
 }
 
 func (f *Face) tell(ctx context.Context, a dispatch.Agent, method string, ref catalog.Ref) error {
-	_, err := f.o.Dispatcher.Pass(ctx, a, dispatch.PassRequest{Method: method, Ref: ref, Params: json.RawMessage(`{"uri":` + string(rawjson.Quote(ref.Name)) + `}`)})
+	_, err := f.o.Dispatcher.Pass(ctx, a, dispatch.PassRequest{Method: method, Ref: ref, Params: json.RawMessage(`{"uri":` + string(rawjson.Quote(ref.Name)) + `}`),
+		Contact: dispatch.Contact{Asker: a.Session}})
 	return err
 }
 
@@ -145,9 +158,9 @@ func (f *Face) forget(a dispatch.Agent) {
 		}
 	}
 	var left []catalog.Ref
-	for ref, s := range f.subjects {
+	for key, s := range f.subjects {
 		if _, reads := s.readers[a.Session]; reads {
-			left = append(left, ref)
+			left = append(left, key.Ref)
 		}
 	}
 	_, set := f.levels[a.Session]
@@ -167,19 +180,19 @@ func (f *Face) forget(a dispatch.Agent) {
 }
 
 // updated tells those who subscribed to a resource, or to one it is a part of, that it changed.
-func (f *Face) updated(server string, params json.RawMessage) {
+func (f *Face) updated(server, session string, params json.RawMessage) {
 	uri := rawjson.Unquote(rawjson.Member(params, "uri"))
 	known := map[string]string{} // session → URI
 	f.mu.Lock()
-	for ref, s := range f.subjects {
-		if ref.Server != server || !strings.HasPrefix(uri, ref.Name) {
+	for key, s := range f.subjects {
+		if key.Server != server || key.session != session || !strings.HasPrefix(uri, key.Name) {
 			continue
 		}
-		for session, shown := range s.readers {
-			if ref.Name == uri {
-				known[session] = shown
-			} else if known[session] == "" {
-				known[session] = f.partOf(server, uri)
+		for reader, shown := range s.readers {
+			if key.Name == uri {
+				known[reader] = shown
+			} else if known[reader] == "" {
+				known[reader] = f.partOf(server, uri)
 			}
 		}
 	}

@@ -35,8 +35,10 @@ type Dispatcher interface {
 type Servers interface {
 	// State tells a server's state (ready, asleep, disabled, …).
 	State(server string) string
-	// Notify sends a notification to a server that has a session; it does not block for long.
-	Notify(server, method string, params json.RawMessage)
+	// Own tells whether each agent has a session of its own with a server.
+	Own(server string) bool
+	// Notify sends an agent's notification to a server that has a session; it does not block for long.
+	Notify(a dispatch.Agent, server, method string, params json.RawMessage)
 }
 
 // Options are what a Face needs. Dispatcher and Servers are required.
@@ -65,8 +67,8 @@ type Face struct {
 	until  time.Time       // lists wait no longer than this; zero before the first one
 
 	peers    []*peer
-	subjects subjects
-	levels   map[string]int // session → the level of log messages it wants
+	subjects map[about]*subject
+	levels   map[string]wish // session → the level of log messages it wants
 	owners   owners
 
 	life    context.Context // of the errands
@@ -84,7 +86,7 @@ func New(o Options) *Face {
 	if o.Patience == 0 {
 		o.Patience = 2 * time.Second
 	}
-	f := &Face{o: o, tables: map[*view.View]*table{}, told: map[string]bool{}, subjects: subjects{}, levels: map[string]int{}}
+	f := &Face{o: o, tables: map[*view.View]*table{}, told: map[string]bool{}, subjects: map[about]*subject{}, levels: map[string]wish{}}
 	f.life, f.end = context.WithCancel(context.Background())
 	return f
 }

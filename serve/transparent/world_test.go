@@ -125,7 +125,9 @@ func (w *world) State(server string) string {
 	return "ready"
 }
 
-func (w *world) Notify(server, method string, params json.RawMessage) {
+func (w *world) Own(server string) bool { return server == "own" }
+
+func (w *world) Notify(_ dispatch.Agent, server, method string, params json.RawMessage) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.notes = append(w.notes, fmt.Sprintf("%s %s %s", server, method, params))
