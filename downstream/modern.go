@@ -32,7 +32,10 @@ func (s *session) ownMeta(r *Request) []wire.Member {
 		return own
 	}
 	capabilities := json.RawMessage(`{}`)
-	if (answers || r != nil && s.outside != nil) && len(s.client.Capabilities) > 0 {
+	switch {
+	case answers && len(r.Capabilities) > 0:
+		capabilities = rawjson.Compact(r.Capabilities)
+	case (answers || r != nil && s.outside != nil) && len(s.client.Capabilities) > 0:
 		capabilities = s.client.Capabilities
 	}
 	return append(own, wire.Own(mcp.MetaKeyClientCapabilities, capabilities))

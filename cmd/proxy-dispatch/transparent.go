@@ -13,6 +13,9 @@ import (
 func (p *program) transparentFace() serve.Face {
 	t := p.cfg.Transparent
 	servers := surroundings{p.fleet, map[string]bool{}}
+	for _, s := range p.cfg.Servers {
+		servers.own[s.Name] = s.PerAgent
+	}
 	p.transparent = transparent.New(transparent.Options{Dispatcher: p.dispatcher, Servers: servers,
 		Plain: t.Names == "plain", Patience: t.Wait, Spill: t.Spill, Log: p.log})
 	unwatch := p.catalog.Watch(p.transparent.Changed)
