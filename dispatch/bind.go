@@ -34,6 +34,9 @@ func (in *intake) bind(ctx context.Context, e *catalog.Entry, s *arguments.Schem
 		args = []byte(strings.TrimSpace(inner))
 		notes = append(notes, "arguments: string → object")
 	}
+	if r.Literal {
+		return objectOnly(args, notes)
+	}
 	if r.ArgumentsFile != "" {
 		base, err := in.lookup(ctx, []string{r.ArgumentsFile}, spill.Want{})
 		if err != nil {
@@ -55,10 +58,14 @@ func (in *intake) bind(ctx context.Context, e *catalog.Entry, s *arguments.Schem
 	if err != nil {
 		return nil, nil, bindError(err)
 	}
-	if len(bytes.TrimSpace(bound)) == 0 || bytes.TrimSpace(bound)[0] != '{' {
+	return objectOnly(bytes.TrimSpace(bound), notes)
+}
+
+func objectOnly(args json.RawMessage, notes []string) (json.RawMessage, []string, error) {
+	if len(args) == 0 || args[0] != '{' {
 		return nil, nil, &Error{Code: InvalidArguments, Message: "arguments is not a JSON object", Do: "Send arguments as an object"}
 	}
-	return bound, notes, nil
+	return args, notes, nil
 }
 
 // override lays the members of args over the object base.

@@ -21,6 +21,8 @@ type CallRequest struct {
 	Arguments json.RawMessage
 	// ArgumentsFile is a handle or allowed file whose object is the arguments; Arguments override its keys.
 	ArgumentsFile string
+	// Literal says that Arguments is data: no reference in it is replaced.
+	Literal bool
 	// Pages, if not nil, repeats a read-only call page by page and joins the items.
 	Pages *Pages
 	// Read, if not nil, is what to show of the result, which is kept whole.
@@ -111,6 +113,8 @@ type performed struct {
 	entry   *catalog.Entry  // as the agent sees it
 	own     view.Origin     // what stands behind it
 	alias   string          // of its connection
+	person  Contact         // leads to whom a confirmation is asked of
+	agreed  bool            // who has given it
 	args    json.RawMessage // as sent
 	notes   []string
 	given   spill.Sources   // of what kept data the arguments hold
@@ -161,22 +165,15 @@ func (d *Dispatcher) perform(ctx context.Context, a Agent, r CallRequest) (*perf
 	if err != nil {
 		return nil, withFate(shadowed(err, schema, r), NotSent)
 	}
-	c := &performed{request: r, entry: entry, own: own, alias: v.Snapshot.Server(entry.Server).Alias, args: args, notes: notes, given: in.from}
-	req, err := d.outgoing(ctx, entry, args, r)
-	if err != nil {
-		return nil, withFate(err, NotSent)
-	}
-	if r.DryRun {
-		c.sent = req.Params
+	c := &performed{request: r, entry: entry, own: own, person: person, alias: v.Snapshot.Server(entry.Server).Alias, args: args, notes: notes, given: in.from}
+	if r.DryRun { // in the agent's words: what a view binds is not told
+		c.sent = outgoing(entry, args, r).Params
 		return c, nil
 	}
-	if err := d.confirm(ctx, entry, args, person); err != nil {
-		return nil, withFate(err, NotSent)
-	}
 	if r.Pages != nil {
-		return c, d.turnPages(ctx, c, schema)
+		return c, d.turnPages(ctx, a, c, schema)
 	}
-	raw, err := d.forward(ctx, req)
+	raw, err := d.cross(ctx, d.crossingOf(a, c), args)
 	if err != nil {
 		return nil, err
 	}
@@ -186,6 +183,21 @@ func (d *Dispatcher) perform(ctx context.Context, a Agent, r CallRequest) (*perf
 	}
 	c.res, err = received(entry, raw, r.Form)
 	return c, err
+}
+
+// crossingOf is the way of a performed call's arguments to the server.
+func (d *Dispatcher) crossingOf(a Agent, c *performed) crossing {
+	return crossing{agent: a, entry: c.entry, own: c.own, asks: c.request.asks, person: c.person, agreed: c.agreed, send: func(ctx context.Context, args json.RawMessage) (json.RawMessage, error) {
+		if m := d.made[a.View][c.own.Entry]; m != nil {
+			in := &inside{d: d, agent: a, contact: c.request.Contact}
+			raw, err := d.runMade(ctx, in, m, args)
+			c.given = c.given.With(in.from...)
+			return raw, err
+		}
+		req := outgoing(c.own.Entry, args, c.request)
+		req.Meta = d.o.Recorder.Inject(ctx, c.request.Meta)
+		return d.forward(ctx, req)
+	}}
 }
 
 // handleCall answers the action call.

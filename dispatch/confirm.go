@@ -99,11 +99,12 @@ const shownArguments = 1500
 
 // confirm asks the person at the agent whether the call may run, where the rules want that. It is the last station
 // before a call leaves, so that what is shown is what will be sent.
-func (d *Dispatcher) confirm(ctx context.Context, e *catalog.Entry, args json.RawMessage, c Contact) error {
-	if !d.confirmation.asks(e) || c.State != nil { // the first try of a repeated request was confirmed
+func (d *Dispatcher) confirm(ctx context.Context, x crossing, args json.RawMessage) error {
+	c := x.person
+	if !d.confirmation.asks(x.own.Entry) || x.agreed || c.State != nil { // the first try of a repeated request was confirmed
 		return nil
 	}
-	name := e.Server + "/" + e.Name
+	name := x.entry.Ref.String() // as the agent knows it
 	if c.Ask == nil {
 		return unconfirmed(name, nil)
 	}

@@ -186,7 +186,10 @@ func greet(start *catalog.Snapshot, rules *view.Lens) string {
 		reach = append(reach, what)
 	}
 	text := "proxy-dispatch reaches the tools of: " + joinWithin(reach, 100) + "."
-	if len(reach) == 0 {
+	switch {
+	case len(reach) == 0 && rules.Ours():
+		text = "proxy-dispatch offers tools of its own."
+	case len(reach) == 0:
 		text = "proxy-dispatch has no servers configured."
 	}
 	if about := rules.Description(); about != "" {

@@ -47,6 +47,10 @@ type Options struct {
 	Flow Flow
 	// Confirm says which tools run only when a person agrees; the zero value lets all run.
 	Confirm ConfirmRules
+	// Hooks are run for the calls they fit, in this order, on every way to a call.
+	Hooks []HookRule
+	// Made are the tools of our own of each view, by its name; those of "" are for agents without a view.
+	Made map[string][]Made
 	// Keywords are hidden words by which search finds a server's tools.
 	Keywords map[string][]string
 	// ToolKeywords are hidden words by which search finds one tool; nil means none.
@@ -79,6 +83,8 @@ type Dispatcher struct {
 	o      Options
 	lenses *lenses
 	flow   flowPolicy
+	hooks  []hookRule
+	made   madeTools
 
 	confirmation confirmation // which calls need a person's word
 
@@ -103,11 +109,19 @@ func New(o Options) (*Dispatcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, err := newLenses(o)
+	hooks, err := compileHooks(o.Hooks)
 	if err != nil {
 		return nil, err
 	}
-	return &Dispatcher{o: o, lenses: l, flow: flow, confirmation: confirmation, results: map[shapeKey]string{}}, nil
+	made, err := readMade(o.Made)
+	if err != nil {
+		return nil, err
+	}
+	l, err := newLenses(o, made)
+	if err != nil {
+		return nil, err
+	}
+	return &Dispatcher{o: o, lenses: l, flow: flow, confirmation: confirmation, hooks: hooks, made: made, results: map[shapeKey]string{}}, nil
 }
 
 func withDefaults(o Options) (Options, error) {

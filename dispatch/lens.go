@@ -44,6 +44,7 @@ type lenses struct {
 	rights          func(Agent) (view.Rules, bool)
 	start           *catalog.Snapshot // whose connections the definitions tell of
 	stringArguments bool
+	made            madeTools
 	plain           *lens // without a view and rights: nearly every agent's
 
 	mu      sync.Mutex
@@ -55,20 +56,23 @@ type lenses struct {
 // lensKey is what lenses differ by; agents with equal keys see the same.
 type lensKey struct{ view, rights string }
 
-func newLenses(o Options) (*lenses, error) {
+func newLenses(o Options, made madeTools) (*lenses, error) {
 	policy, err := view.Compile(o.Rules)
 	if err != nil {
 		return nil, fmt.Errorf("compile rules: %w", err)
 	}
-	l := &lenses{policy: policy, views: o.Views, rights: o.Rights, start: o.Catalog.Snapshot(), stringArguments: o.StringArguments, all: map[lensKey]*lens{}}
+	l := &lenses{policy: policy, views: o.Views, rights: o.Rights, start: o.Catalog.Snapshot(), made: made, stringArguments: o.StringArguments, all: map[lensKey]*lens{}}
 	for name, def := range o.Views {
 		if _, err := view.NewLens(policy, nil, &def); err != nil {
 			return nil, fmt.Errorf("view %q: %w", name, err)
 		}
 	}
 	rules, err := view.NewLens(policy, nil, nil)
-	l.plain = l.newLens(rules)
-	return l, err
+	if err != nil {
+		return nil, err
+	}
+	l.plain = l.newLens(rules.With(made.entries("")))
+	return l, nil
 }
 
 func (l *lenses) newLens(rules *view.Lens) *lens {
@@ -106,7 +110,7 @@ func (l *lenses) of(a Agent) *lens {
 // rulesFor compiles what an agent may see; what can't be compiled shows nothing.
 func (l *lenses) rulesFor(name string, rights *view.Rules) *view.Lens {
 	var def *view.Definition
-	if name != "" {
+	if name != "" && name != behind {
 		d, ok := l.views[name]
 		if !ok {
 			return view.Blind()
@@ -114,10 +118,10 @@ func (l *lenses) rulesFor(name string, rights *view.Rules) *view.Lens {
 		def = &d
 	}
 	rules, err := view.NewLens(l.policy, rights, def)
-	if err != nil || !rules.Uses(name) {
+	if err != nil || name != behind && !rules.Uses(name) {
 		return view.Blind()
 	}
-	return rules
+	return rules.With(l.made.entries(name))
 }
 
 // forget drops the lens that was not used for the longest time, when there are too many.
@@ -208,10 +212,12 @@ func (d *Dispatcher) refresh(ctx context.Context, a Agent, connection string) {
 	if connection == "" {
 		names = nil
 		for _, s := range d.Seen(a).Snapshot.Servers {
-			names = append(names, s.Name)
+			if s.Name != view.Own {
+				names = append(names, s.Name)
+			}
 		}
 	}
-	if len(names) == 0 {
+	if len(names) == 0 || connection == view.Own {
 		return
 	}
 	if err := d.o.Catalog.Refresh(ctx, names...); err != nil {

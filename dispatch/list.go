@@ -99,7 +99,7 @@ func (d *Dispatcher) List(ctx context.Context, agent Agent, q ListRequest) (*Lis
 
 // connection tells what is known of a server, without its entries.
 func (d *Dispatcher) connection(v *view.View, s *catalog.Server) Connection {
-	state, why := d.o.Forwarder.State(s.Name)
+	state, why := d.stateOf(s.Name)
 	c := Connection{Connection: s.Name, Alias: s.Alias, ID: s.ID, State: state, Error: clip(oneLine(d.o.Redact(why)), 300),
 		ServerInfo: s.Info, ToolCount: len(v.Entries(s.Name, catalog.Tool))}
 	if c.Error == "" && s.Err != nil {

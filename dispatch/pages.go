@@ -52,7 +52,7 @@ func (d *Dispatcher) checkPages(p Pages) error {
 
 // turnPages makes the call page by page and gives the performed call the joined items as its result. A
 // page that fails keeps what there was, and the note says so.
-func (d *Dispatcher) turnPages(ctx context.Context, c *performed, schema *arguments.Schema) error {
+func (d *Dispatcher) turnPages(ctx context.Context, a Agent, c *performed, schema *arguments.Schema) error {
 	p := *c.request.Pages
 	if e := c.entry; e.ReadOnly == nil || !*e.ReadOnly {
 		return withFate(&Error{Code: BadRequest, Message: fmt.Sprintf("%s does not say that it only reads, so it is not called page by page", e.Ref),
@@ -65,7 +65,7 @@ func (d *Dispatcher) turnPages(ctx context.Context, c *performed, schema *argume
 	joined := []byte{'['}
 	args, pages := c.args, 0
 	for {
-		next, items, err := d.turnPage(ctx, c, args, p)
+		next, items, err := d.turnPage(ctx, a, c, args, p)
 		if err != nil && pages == 0 {
 			return err
 		}
@@ -93,12 +93,9 @@ func (d *Dispatcher) turnPages(ctx context.Context, c *performed, schema *argume
 }
 
 // turnPage asks for one page. next is nil after the last.
-func (d *Dispatcher) turnPage(ctx context.Context, c *performed, args json.RawMessage, p Pages) (next, items json.RawMessage, err error) {
-	req, err := d.outgoing(ctx, c.entry, args, c.request)
-	if err != nil {
-		return nil, nil, err
-	}
-	raw, err := d.forward(ctx, req)
+func (d *Dispatcher) turnPage(ctx context.Context, a Agent, c *performed, args json.RawMessage, p Pages) (next, items json.RawMessage, err error) {
+	raw, err := d.cross(ctx, d.crossingOf(a, c), args)
+	c.agreed = true // a person is asked once, not for every page
 	if err != nil {
 		return nil, nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/proxy-dispatch/proxy-dispatch/catalog"
+	"github.com/proxy-dispatch/proxy-dispatch/dispatch/arguments"
 	"github.com/proxy-dispatch/proxy-dispatch/dispatch/view"
 	"github.com/proxy-dispatch/proxy-dispatch/rawjson"
 )
@@ -56,32 +57,75 @@ func (d *Dispatcher) pass(ctx context.Context, a Agent, r PassRequest) (passed, 
 	if err != nil {
 		return passed{}, withFate(err, NotSent)
 	}
-	if err := d.confirm(ctx, entry, rawjson.Member(r.Params, "arguments"), r.Contact); err != nil {
-		return passed{}, withFate(err, NotSent)
+	forward := func(ctx context.Context, params json.RawMessage) (json.RawMessage, error) {
+		return d.forward(ctx, Request{Server: entry.Server, Method: r.Method, Params: r.answered(params), Idempotent: repeatable(r.Method, entry),
+			Timeout: r.Timeout, Meta: d.o.Recorder.Inject(ctx, r.Meta),
+			Progress: r.Progress, Told: r.Told, Ask: r.Ask, Capabilities: r.Capabilities, Asker: r.Asker, Relay: r.Relay})
 	}
-	raw, err := d.forward(ctx, Request{Server: entry.Server, Method: r.Method, Params: r.answered(r.Params), Idempotent: repeatable(r.Method, entry),
-		Timeout: r.Timeout, Meta: d.o.Recorder.Inject(ctx, r.Meta),
-		Progress: r.Progress, Told: r.Told, Ask: r.Ask, Capabilities: r.Capabilities, Asker: r.Asker, Relay: r.Relay})
-	if err != nil || !r.Spill || entry.Kind != catalog.Tool {
+	if !crosses(r.Method) {
+		raw, err := forward(ctx, r.Params)
 		return passed{raw: raw, size: len(raw)}, err
 	}
-	return d.bounded(ctx, a, entry, raw)
+	own := d.Seen(a).Origin(entry)
+	args := rawjson.Member(r.Params, "arguments")
+	if args == nil {
+		args = json.RawMessage("{}")
+	}
+	x := crossing{agent: a, entry: entry, own: own, asks: r.asks, person: r.Contact, send: func(ctx context.Context, sent json.RawMessage) (json.RawMessage, error) {
+		if m := d.made[a.View][own.Entry]; m != nil {
+			return d.runMade(ctx, &inside{d: d, agent: a, contact: r.Contact}, m, sent)
+		}
+		return forward(ctx, inOwnWords(r.Params, own.Entry, args, sent))
+	}}
+	raw, err := d.cross(ctx, x, args)
+	if err != nil || !r.Spill || entry.Kind != catalog.Tool || r.asks(raw) {
+		return passed{raw: raw, size: len(raw)}, err
+	}
+	return d.bounded(ctx, a, entry, own, raw)
 }
 
 // bounded keeps a result that is too large for the agent, and answers with a report.
-func (d *Dispatcher) bounded(ctx context.Context, a Agent, e *catalog.Entry, raw json.RawMessage) (passed, error) {
+func (d *Dispatcher) bounded(ctx context.Context, a Agent, e *catalog.Entry, own view.Origin, raw json.RawMessage) (passed, error) {
 	got := passed{raw: raw, size: len(raw)}
 	res, err := readResult(raw)
 	limit := d.limit(a, CallRequest{})
 	if err != nil || !d.overLimit(a, res, limit) { // what is no result is for the agent to find out
 		return got, nil
 	}
-	answer, err := d.settle(ctx, a, &performed{request: CallRequest{Reader: ReadAsResource}, entry: e, own: view.Origin{Entry: e}, res: res}, limit)
+	answer, err := d.settle(ctx, a, &performed{request: CallRequest{Reader: ReadAsResource}, entry: e, own: own, res: res}, limit)
 	if err != nil {
 		return got, withFate(err, Ran)
 	}
 	got.raw, got.kept = answer.Result().Raw(), answer.Handle != ""
 	return got, nil
+}
+
+// crosses reports whether the answer to a method is what a tool, resource or prompt gives: what hooks are for.
+func crosses(method string) bool {
+	switch method {
+	case "tools/call", "resources/read", "prompts/get", "tasks/result":
+		return true
+	}
+	return false
+}
+
+// inOwnWords puts the server's own name and the arguments that became of args into params, where they differ.
+func inOwnWords(params json.RawMessage, own *catalog.Entry, args, sent json.RawMessage) json.RawMessage {
+	renamed := own.Kind != catalog.Resource && own.Name != "" && rawjson.Unquote(rawjson.Member(params, "name")) != own.Name
+	if !renamed && bytes.Equal(args, sent) {
+		return params
+	}
+	obj, err := arguments.ParseObject(params)
+	if err != nil {
+		return params // the server says what is wrong with them
+	}
+	if renamed {
+		obj = obj.Set("name", rawjson.Quote(own.Name))
+	}
+	if !bytes.Equal(args, sent) {
+		obj = obj.Set("arguments", sent)
+	}
+	return obj.Raw()
 }
 
 // recordPass begins the record of a request that is passed on; the function it returns ends it.

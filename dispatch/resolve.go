@@ -71,7 +71,7 @@ func (d *Dispatcher) lookAgain(ctx context.Context, a Agent, v *view.View, kind 
 // anyStarting reports whether a connection has neither been heard of nor failed.
 func (d *Dispatcher) anyStarting(v *view.View) bool {
 	for _, s := range v.Snapshot.Servers {
-		if state, _ := d.o.Forwarder.State(s.Name); !s.Known && s.Err == nil && state != "disabled" {
+		if state, _ := d.stateOf(s.Name); !s.Known && s.Err == nil && state != "disabled" {
 			return true
 		}
 	}
@@ -148,7 +148,7 @@ func (d *Dispatcher) unresolved(v *view.View, kind catalog.Kind, name, server st
 // unavailableError is the failure to reach a connection whose offers are not known.
 func (d *Dispatcher) unavailableError(u Unavailable) error {
 	e := &Error{Code: ServerUnavailable, Message: fmt.Sprintf("connection %q can't be used now (%s)", u.Connection, u.Why)}
-	switch state, _ := d.o.Forwarder.State(u.Connection); state {
+	switch state, _ := d.stateOf(u.Connection); state {
 	case "needs login":
 		e.Code, e.Do = AuthRequired, fmt.Sprintf("Ask the person to run: proxy-dispatch login %s", u.Connection)
 	case "disabled":

@@ -12,10 +12,9 @@ import (
 	"github.com/proxy-dispatch/proxy-dispatch/rawjson"
 )
 
-// outgoing is the request that a call becomes.
-func (d *Dispatcher) outgoing(ctx context.Context, e *catalog.Entry, args json.RawMessage, r CallRequest) (Request, error) {
-	out := Request{Server: e.Server, Timeout: r.Timeout, Meta: d.o.Recorder.Inject(ctx, r.Meta),
-		Progress: r.Progress, Told: r.Told, Ask: r.Ask, Capabilities: r.Capabilities, Asker: r.Asker, Relay: r.Relay}
+// outgoing is the request that a call becomes, but for its `_meta`.
+func outgoing(e *catalog.Entry, args json.RawMessage, r CallRequest) Request {
+	out := Request{Server: e.Server, Timeout: r.Timeout, Progress: r.Progress, Told: r.Told, Ask: r.Ask, Capabilities: r.Capabilities, Asker: r.Asker, Relay: r.Relay}
 	switch e.Kind {
 	case catalog.Resource:
 		uri := e.Name
@@ -35,7 +34,7 @@ func (d *Dispatcher) outgoing(ctx context.Context, e *catalog.Entry, args json.R
 		out.Params = named(e.Name, args)
 	}
 	out.Params = r.answered(out.Params)
-	return out, nil
+	return out
 }
 
 func named(name string, args json.RawMessage) json.RawMessage {

@@ -15,9 +15,17 @@ type Unavailable struct {
 	Why        string `json:"why"`
 }
 
+// stateOf is Forwarder.State, also for what no server stands behind.
+func (d *Dispatcher) stateOf(server string) (state, why string) {
+	if server == view.Own {
+		return "ready", ""
+	}
+	return d.o.Forwarder.State(server)
+}
+
 // state returns a connection's state as one text: `ready`, `failing: why`, …
 func (d *Dispatcher) state(server string) string {
-	state, why := d.o.Forwarder.State(server)
+	state, why := d.stateOf(server)
 	if why == "" {
 		return state
 	}

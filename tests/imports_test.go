@@ -31,7 +31,7 @@ var table = map[string][]string{
 	"spill/bucket":         {"spill"},
 	"spill/spilltest":      {"spill"},
 	"dispatch/arguments":   {"rawjson"},
-	"dispatch/view":        {"catalog"},
+	"dispatch/view":        {"rawjson", "catalog"},
 	"dispatch/script":      {},
 	"dispatch":             {"rawjson", "catalog", "catalog/clean", "catalog/signature", "search", "spill", "tokens", "dispatch/view", "dispatch/arguments"},
 	"serve":                {"rawjson", "dispatch"},

@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/proxy-dispatch/proxy-dispatch/catalog"
@@ -15,6 +16,7 @@ type Lens struct {
 	rights *Policy // nil: not narrowed
 	shape  *shape  // nil: no view
 	blind  bool
+	own    []*catalog.Entry // of tools of our own
 }
 
 // NewLens narrows policy by the rights and the definition, each nil if there is none. A fault in the
@@ -34,6 +36,13 @@ func NewLens(policy *Policy, rights *Rules, d *Definition) (*Lens, error) {
 	var err error
 	l.shape, err = compileDefinition(*d)
 	return l, err
+}
+
+// With returns the lens with tools of our own beside what it shows; nil adds nothing.
+func (l *Lens) With(own []*catalog.Entry) *Lens {
+	out := *l
+	out.own = own
+	return &out
 }
 
 // Blind returns a lens that shows nothing.
@@ -61,6 +70,9 @@ func (l *Lens) Reaches(server string) bool {
 	return l.shape == nil || l.shape.reaches(server)
 }
 
+// Ours reports whether there are tools of our own.
+func (l *Lens) Ours() bool { return len(l.own) > 0 }
+
 // Open reports whether a resource that stands in no list may be asked of a server.
 func (l *Lens) Open(server, uri string) bool {
 	if !l.Reaches(server) {
@@ -78,6 +90,9 @@ func (l *Lens) Over(s *catalog.Snapshot) *View {
 				b.add(e, e)
 			}
 		}
+		if len(l.own) > 0 {
+			b.Snapshot = catalog.NewSnapshot(s.Gen, append(slices.Clone(s.Servers), b.ours()))
+		}
 		return b.View
 	}
 	var servers []*catalog.Server
@@ -85,6 +100,9 @@ func (l *Lens) Over(s *catalog.Snapshot) *View {
 		if l.Reaches(srv.Name) {
 			servers = append(servers, b.narrow(srv))
 		}
+	}
+	if len(l.own) > 0 {
+		servers = append(servers, b.ours())
 	}
 	b.Snapshot = catalog.NewSnapshot(s.Gen, servers)
 	return b.View
@@ -132,6 +150,17 @@ func (b *build) add(shown, own *catalog.Entry, aliases ...string) bool {
 		}
 	}
 	return true
+}
+
+// ours is the connection of the tools of our own.
+func (b *build) ours() *catalog.Server {
+	out := &catalog.Server{Name: Own, ID: Own, Description: "tools made of others", Known: true}
+	for _, e := range b.lens.own {
+		if b.lens.rights == nil || b.lens.rights.Sees(e) {
+			out.Entries = append(out.Entries, b.shown(e, e, nil)...)
+		}
+	}
+	return out
 }
 
 // narrow returns the server as the lens shows it: only with the entries that are seen.
@@ -198,8 +227,10 @@ func (b *build) showTool(own *catalog.Entry, rule Tool) []*catalog.Entry {
 	for _, r := range append([]Tool{rule}, rule.Also...) {
 		e, origin, err := reshape(own, r)
 		if err != nil {
-			b.whole = false
 			b.Faults = append(b.Faults, fmt.Errorf("%s: %w", own.Ref, err))
+		}
+		if e == nil {
+			b.whole = false
 			continue
 		}
 		if e != own {

@@ -33,6 +33,9 @@ func (e *AmbiguousError) Error() string {
 	return fmt.Sprintf("%q is offered by %s", e.Name, strings.Join(names, ", "))
 }
 
+// Own is the name of the connection that tools of our own stand under.
+const Own = "own"
+
 // View is what one lens leaves of one snapshot. It is immutable and safe for concurrent use.
 type View struct {
 	// Snapshot holds only what is seen, in the form in which it is seen, beside what the policy denies.
