@@ -60,19 +60,15 @@ func (f *Face) Handle(ctx context.Context, r serve.Request) (dispatch.Pieces, er
 	return result, nil
 }
 
+// members names the lists in their results.
+var members = map[string]string{"tools/list": "tools", "prompts/list": "prompts", "resources/list": "resources", "resources/templates/list": "resourceTemplates"}
+
 // lists answers the four lists from what is known.
 func (f *Face) lists(ctx context.Context, r serve.Request) (dispatch.Pieces, error) {
 	f.settle(ctx, r.Agent)
-	t := f.table(r.Agent)
-	switch r.Method {
-	case "tools/list":
-		return t.tools.page("tools", r.Params)
-	case "prompts/list":
-		return t.prompts.page("prompts", r.Params)
-	case "resources/list":
-		return t.resources.page("resources", r.Params)
-	}
-	return t.templates.page("resourceTemplates", r.Params)
+	l := f.table(r.Agent).lists()[r.Method]
+	f.saw(r.Agent, r.Method, l)
+	return l.page(members[r.Method], r.Params)
 }
 
 func (f *Face) getPrompt(ctx context.Context, r serve.Request) (dispatch.Pieces, error) {

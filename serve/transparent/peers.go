@@ -2,6 +2,7 @@ package transparent
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 
 	"github.com/proxy-dispatch/proxy-dispatch/catalog"
@@ -13,12 +14,12 @@ import (
 // peer is an agent that can be spoken to outside of requests.
 type peer struct {
 	serve.Peer
-	seen *table // what it was told of last, or saw when it came; Face.mu guards it
+	seen map[string]*list // by method: what it was told of last, or saw when it asked or came; Face.mu guards it
 }
 
 // Attach keeps an agent until detach, which gives up what it subscribed to.
 func (f *Face) Attach(p serve.Peer) (detach func()) {
-	one := &peer{Peer: p, seen: f.table(p.Agent())}
+	one := &peer{Peer: p, seen: f.table(p.Agent()).lists()}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.peers = append(f.peers, one)
@@ -45,26 +46,46 @@ func (f *Face) listening(keep func(a dispatch.Agent) bool) []*peer {
 
 func everybody(dispatch.Agent) bool { return true }
 
+// changes are the notifications that tell of a list, by the method that gives it.
+var changes = map[string]string{
+	"tools/list":               "notifications/tools/list_changed",
+	"prompts/list":             "notifications/prompts/list_changed",
+	"resources/list":           "notifications/resources/list_changed",
+	"resources/templates/list": "notifications/resources/list_changed",
+}
+
+// lists are the lists of a table by the method that gives them.
+func (t *table) lists() map[string]*list {
+	return map[string]*list{"tools/list": t.tools, "prompts/list": t.prompts, "resources/list": t.resources, "resources/templates/list": t.templates}
+}
+
+// saw notes what an agent got, so that it is not told of what it knows.
+func (f *Face) saw(a dispatch.Agent, method string, l *list) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, p := range f.peers {
+		if a.Session != "" && p.Agent().Session == a.Session {
+			p.seen[method] = l
+		}
+	}
+}
+
 // Changed tells every agent which of its lists are others now. It is to be called after the catalog changed, by one
 // goroutine at a time.
 func (f *Face) Changed(*catalog.Snapshot) {
 	for _, p := range f.listening(everybody) {
-		now := f.table(p.Agent())
+		now := f.table(p.Agent()).lists()
+		news := map[string]bool{}
 		f.mu.Lock()
-		before := p.seen
+		for method, l := range now {
+			if l != p.seen[method] && !l.same(p.seen[method]) {
+				news[changes[method]] = true
+			}
+		}
 		p.seen = now
 		f.mu.Unlock()
-		if now == before {
-			continue
-		}
-		if !now.tools.same(before.tools) {
-			p.Notify("notifications/tools/list_changed", nil)
-		}
-		if !now.prompts.same(before.prompts) {
-			p.Notify("notifications/prompts/list_changed", nil)
-		}
-		if !now.resources.same(before.resources) || !now.templates.same(before.templates) {
-			p.Notify("notifications/resources/list_changed", nil)
+		for _, notification := range slices.Sorted(maps.Keys(news)) {
+			p.Notify(notification, nil)
 		}
 	}
 }
