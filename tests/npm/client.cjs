@@ -1,7 +1,8 @@
 // A conversation of the TypeScript SDK's clients, for the script tests: node client.cjs ERA FACE (COMMAND [ARG …] | URL)
 //
 // ERA is 2025 (SDK 1) or 2026 (SDK 2, without sessions). FACE says how a tool of the server `everything` is called. Each step
-// prints one line; a failed step prints `FAILED` and ends the program with 1.
+// prints one line; a failed step prints `FAILED` and ends the program with 1. With REFERENCE=1 in the environment the server
+// is the public reference server `everything`.
 const [era, face, ...target] = process.argv.slice(2);
 const modern = era === '2026';
 const sdk = modern ? require('@modelcontextprotocol/client') : {
@@ -19,7 +20,7 @@ function on(method, schema, answer) {
   const handler = async (request) => { asked.push(method); return answer(request.params ?? {}); };
   client.setRequestHandler(modern ? method : sdk.types[schema], handler);
 }
-on('elicitation/create', 'ElicitRequestSchema', (p) => p.mode === 'url' ? { action: 'accept' } : { action: 'accept', content: Object.fromEntries(p.requestedSchema.required.map((name) => [name, name === 'confirm' ? true : 'Ada'])) });
+on('elicitation/create', 'ElicitRequestSchema', (p) => p.mode === 'url' ? { action: 'accept' } : { action: 'accept', content: Object.fromEntries((p.requestedSchema.required ?? []).map((name) => [name, 'Ada'])) });
 on('sampling/createMessage', 'CreateMessageRequestSchema', (p) => ({ role: 'assistant', model: 'script', content: { type: 'text', text: p.tools ? `${p.tools.length} tool at hand` : 'Bern' }, stopReason: 'endTurn' }));
 on('roots/list', 'ListRootsRequestSchema', () => ({ roots: [{ uri: 'file:///project', name: 'project' }] }));
 function hear(method, schema) {
@@ -118,15 +119,36 @@ async function natural() {
   await step('ping', async () => JSON.stringify(await client.ping()));
 }
 
+async function reference() {
+  await step('elicitation', async () => words(await call('trigger-elicitation-request')));
+  await step('sampling', async () => words(await call('trigger-sampling-request', { prompt: 'Where?' })));
+  await step('roots', async () => words(await call('get-roots-list')));
+  await step('progress', async () => {
+    const seen = [];
+    const answer = words(await call('trigger-long-running-operation', { duration: 0.4, steps: 4 }, { onprogress: (p) => seen.push(p.progress) }));
+    return `${seen.join(' ')} ${answer}`;
+  });
+  if (face !== 'transparent') return;
+  await step('logging', async () => { await client.setLoggingLevel('debug'); return 'level set'; });
+  await step('resource', async () => (await client.readResource({ uri: 'demo://resource/static/document/features.md' })).contents[0].text.slice(0, 40));
+  await step('prompt', async () => (await client.getPrompt({ name: 'args-prompt', arguments: { city: 'Bern' } })).messages[0].content.text);
+  await step('completion', async () => (await client.complete({ ref: { type: 'ref/prompt', name: 'completable-prompt' }, argument: { name: 'department', value: 'E' } })).completion.values.join(' '));
+  await step('subscription', async () => { await client.subscribeResource({ uri: 'demo://resource/dynamic/text/1' }); await client.unsubscribeResource({ uri: 'demo://resource/dynamic/text/1' }); return 'and its end'; });
+}
+
 async function main() {
   const transport = /^https?:/.test(target[0])
     ? new sdk.StreamableHTTPClientTransport(new URL(target[0]))
     : new StdioClientTransport({ command: target[0], args: target.slice(1), env: process.env, stderr: 'ignore' });
   client.onerror = (e) => { if (process.env.VERBOSE) console.error('client:', e?.message ?? e); };
   await client.connect(transport);
-  await askedThrough();
-  await during();
-  if (face === 'transparent') await natural();
+  if (process.env.REFERENCE) {
+    await reference();
+  } else {
+    await askedThrough();
+    await during();
+    if (face === 'transparent') await natural();
+  }
   await client.close();
   console.log('closed');
 }

@@ -15,9 +15,9 @@ import (
 // ErrSilent says that a server ended before it named an address.
 var ErrSilent = errors.New("it named no address")
 
-var address = regexp.MustCompile(`127\.0\.0\.1:\d+`)
+var address = regexp.MustCompile(`127\.0\.0\.1:\d+|port \d+`)
 
-// Listen starts a program that names its loopback address on stderr in a line with "listen" in it, and returns the address. What
+// Listen starts a program that names its loopback address or its port on stderr in a line with "listen" in it, and returns the address. What
 // it says after that goes to log. stop ends the program and waits for it.
 func Listen(ctx context.Context, cmd *exec.Cmd, log io.Writer) (addr string, stop func(), err error) {
 	stderr, err := cmd.StderrPipe()
@@ -35,7 +35,7 @@ func Listen(ctx context.Context, cmd *exec.Cmd, log io.Writer) (addr string, sto
 		named := false
 		for r := bufio.NewScanner(stderr); r.Scan(); {
 			if a := address.FindString(r.Text()); a != "" && !named && strings.Contains(r.Text(), "listen") {
-				said <- a
+				said <- strings.Replace(a, "port ", "127.0.0.1:", 1)
 				named = true
 			}
 			fmt.Fprintln(log, r.Text())
