@@ -61,7 +61,7 @@ func annotate(block json.RawMessage, with arguments.Object) json.RawMessage {
 		}
 	}
 	if found.Empty() {
-		return addMember(block, "annotations", with.Raw())
+		return rawjson.Set(block, "annotations", with.Raw())
 	}
 	old := found.Of(block)
 	var own arguments.Object
@@ -76,51 +76,7 @@ func annotate(block json.RawMessage, with arguments.Object) json.RawMessage {
 	default:
 		return nil
 	}
-	return replace(block, found, append(own, with...).Raw())
-}
-
-// addMember puts a member at the end of an object.
-func addMember(obj json.RawMessage, key string, v json.RawMessage) json.RawMessage {
-	end := len(obj) - 1
-	for obj[end] != '}' {
-		end--
-	}
-	sep := ","
-	if empty(obj) {
-		sep = ""
-	}
-	out := make(json.RawMessage, 0, len(obj)+len(key)+len(v)+4)
-	out = append(append(out, obj[:end]...), sep...)
-	out = append(append(append(out, rawjson.Quote(key)...), ':'), v...)
-	return append(out, obj[end:]...)
-}
-
-func empty(obj json.RawMessage) bool {
-	for range rawjson.Members(obj) {
-		return false
-	}
-	return true
-}
-
-// replace puts another value where one stands.
-func replace(raw json.RawMessage, at rawjson.Span, v json.RawMessage) json.RawMessage {
-	out := make(json.RawMessage, 0, len(raw)+len(v))
-	out = append(append(out, raw[:at.From]...), v...)
-	return append(out, raw[at.To:]...)
-}
-
-// setMember gives a member of an object another value, in its place, or puts it at the end.
-func setMember(obj json.RawMessage, key string, v json.RawMessage) json.RawMessage {
-	var found rawjson.Span
-	for k, at := range rawjson.Spans(obj, rawjson.Space(obj, 0)) {
-		if rawjson.Unquote(k.Of(obj)) == key {
-			found = at // of several the last one counts
-		}
-	}
-	if found.Empty() {
-		return addMember(obj, key, v)
-	}
-	return replace(obj, found, v)
+	return rawjson.Replace(block, found, append(own, with...).Raw())
 }
 
 // objectify says the text of an embedded resource as JSON, if it is that: compact, under its own type, with the type it had
@@ -136,12 +92,12 @@ func objectify(block json.RawMessage) json.RawMessage {
 	if !rawjson.Valid(body) {
 		return block
 	}
-	out := setMember(resource, "text", rawjson.Quote(string(rawjson.Compact(body))))
-	out = setMember(out, "mimeType", rawjson.Quote(jsonType))
+	out := rawjson.Set(resource, "text", rawjson.Quote(string(rawjson.Compact(body))))
+	out = rawjson.Set(out, "mimeType", rawjson.Quote(jsonType))
 	if mime != nil && mime[0] == '"' {
-		out = setMember(out, "contentType", mime)
+		out = rawjson.Set(out, "contentType", mime)
 	}
-	return setMember(block, "resource", out)
+	return rawjson.Set(block, "resource", out)
 }
 
 const jsonType = "application/json"

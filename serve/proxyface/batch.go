@@ -143,7 +143,7 @@ func joined(steps []step) json.RawMessage {
 		}
 		about = append(about, entry.Raw())
 	}
-	operations := arguments.Object{{Key: "operations", Value: array(about)}}
+	operations := arguments.Object{{Key: "operations", Value: rawjson.Array(about)}}
 	meta := arguments.Object{{Key: "proxy-dispatch", Value: operations.Raw()}}
-	return arguments.Object{{Key: "content", Value: array(blocks)}, {Key: "_meta", Value: meta.Raw()}}.Raw()
+	return arguments.Object{{Key: "content", Value: rawjson.Array(blocks)}, {Key: "_meta", Value: meta.Raw()}}.Raw()
 }

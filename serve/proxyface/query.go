@@ -35,10 +35,10 @@ func (f *Face) list(ctx context.Context, u use, o operation) dispatch.Pieces {
 			page = append(page, f.show(offer))
 		}
 	}
-	answer := f.query(o, "", array(page), arguments.Object{value("many", true), value("totalCount", total), value("offset", o.offset), value("limit", o.limit)})
+	answer := f.query(o, "", rawjson.Array(page), arguments.Object{value("many", true), value("totalCount", total), value("offset", o.offset), value("limit", o.limit)})
 	if line := f.o.Dispatcher.NotAsked(u.Agent); line != "" { // beside the one resource, so that it stays the only one
 		about := arguments.Object{text("notAsked", line)}
-		answer = addMember(answer, "_meta", arguments.Object{{Key: "proxy-dispatch", Value: about.Raw()}}.Raw())
+		answer = rawjson.Set(answer, "_meta", arguments.Object{{Key: "proxy-dispatch", Value: about.Raw()}}.Raw())
 	}
 	done(dispatch.Outcome{Bytes: int64(len(answer))})
 	return dispatch.Pieces{answer}
@@ -110,18 +110,7 @@ func embedded(uri string, body json.RawMessage, notes arguments.Object) json.Raw
 }
 
 func result(blocks ...json.RawMessage) json.RawMessage {
-	return arguments.Object{{Key: "content", Value: array(blocks)}}.Raw()
-}
-
-func array(items []json.RawMessage) json.RawMessage {
-	out := []byte{'['}
-	for i, item := range items {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = append(out, item...)
-	}
-	return append(out, ']')
+	return arguments.Object{{Key: "content", Value: rawjson.Array(blocks)}}.Raw()
 }
 
 // show is the JSON of an offer: the server's own under the name it has here. What a person would not see of it stands
@@ -132,15 +121,15 @@ func (f *Face) show(o *offer) json.RawMessage {
 	}
 	raw := catalog.Visible(rawjson.Compact(o.entry.Raw))
 	if o.entry.Kind != catalog.Resource {
-		return setMember(raw, "name", rawjson.Quote(o.name))
+		return rawjson.Set(raw, "name", rawjson.Quote(o.name))
 	}
-	raw = setMember(raw, "name", rawjson.Quote(o.full))
+	raw = rawjson.Set(raw, "name", rawjson.Quote(o.full))
 	if o.name != o.entry.Name {
 		key := "uri"
 		if o.entry.Template {
 			key = "uriTemplate"
 		}
-		raw = setMember(raw, key, rawjson.Quote(o.name))
+		raw = rawjson.Set(raw, key, rawjson.Quote(o.name))
 	}
 	return raw
 }
