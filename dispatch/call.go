@@ -74,6 +74,8 @@ type CallAnswer struct {
 	Parts             []spill.PartInfo  `json:"parts,omitempty"`
 	Content           []json.RawMessage `json:"content"`
 	StructuredContent json.RawMessage   `json:"structuredContent,omitempty"`
+	// Prompt is a prompt's whole result as its server gave it, where it stays inline.
+	Prompt json.RawMessage `json:"prompt,omitempty"`
 
 	Note string `json:"note,omitempty"` // what became of a call of several requests
 
@@ -119,6 +121,7 @@ type performed struct {
 	notes   []string
 	given   spill.Sources   // of what kept data the arguments hold
 	res     *result         // nil after a dry run
+	prompt  json.RawMessage // a prompt's result before it became content blocks
 	kept    *spill.Artifact // the whole result, where it was kept already
 	sent    json.RawMessage // what a dry run would have sent
 	asks    json.RawMessage // in place of a result: what the server wants to know first
@@ -180,6 +183,9 @@ func (d *Dispatcher) perform(ctx context.Context, a Agent, r CallRequest) (*perf
 	if r.asks(raw) {
 		c.asks = raw
 		return c, nil
+	}
+	if entry.Kind == catalog.Prompt {
+		c.prompt = raw
 	}
 	c.res, err = received(entry, raw, r.Form)
 	return c, err

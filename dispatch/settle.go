@@ -40,7 +40,7 @@ func (d *Dispatcher) settle(ctx context.Context, a Agent, c *performed, limit in
 	}
 	d.notice(a, c)
 	out := c.answer(d.o.Tokens.Count)
-	out.inline = c.res
+	out.inline, out.Prompt = c.res, c.prompt
 	out.StructuredContent = c.res.structured
 	for _, b := range c.res.blocks {
 		out.Content = append(out.Content, b.raw)

@@ -38,6 +38,7 @@ var table = map[string][]string{
 	"serve/auth":           {},
 	"serve/transparent":    {"rawjson", "catalog", "dispatch", "dispatch/view", "serve"},
 	"serve/proxyface":      {"rawjson", "catalog", "dispatch", "dispatch/view", "dispatch/arguments", "serve"},
+	"client":               {"rawjson"},
 	"builtin":              {},
 	"cmd/internal/config":  {"*", "cmd/internal/config/minia", "cmd/internal/config/notation", "cmd/internal/config/secret", "cmd/internal/config/variable"},
 	"cmd/internal/observe": {"*"},
@@ -54,7 +55,7 @@ var table = map[string][]string{
 var heavy = map[string][]string{
 	"github.com/blevesearch/":          {"search"},
 	"github.com/pkoukk/tiktoken-go":    {"tokens"},
-	"github.com/mark3labs/mcp-go":      {"downstream", "downstream/remote", "serve", "builtin", "cmd/proxy-dispatch"},
+	"github.com/mark3labs/mcp-go":      {"downstream", "downstream/remote", "serve", "client", "builtin", "cmd/proxy-dispatch"},
 	"github.com/minio/":                {"spill/bucket"},
 	"github.com/spf13/cobra":           {"cmd/proxy-dispatch"},
 	"github.com/prometheus/":           {"cmd/internal/observe"},
