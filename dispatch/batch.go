@@ -417,7 +417,7 @@ func (b *batch) keepAll(ctx context.Context, q BatchRequest, out *BatchAnswer) (
 	out.report = art.Report(spill.ReportExtra{Reader: q.Reader})
 	for i := range out.Items {
 		if c := out.Items[i].CallAnswer; c != nil {
-			c.Content, c.StructuredContent, c.inline = []json.RawMessage{}, nil, nil
+			c.Content, c.StructuredContent, c.Prompt, c.inline = []json.RawMessage{}, nil, nil, nil
 		}
 	}
 	return out, nil

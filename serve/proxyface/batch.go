@@ -3,7 +3,6 @@ package proxyface
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -115,6 +114,23 @@ func (f *Face) alone(ctx context.Context, u use, s *step) dispatch.Pieces {
 	return f.answer(ctx, inner, s.operation)
 }
 
+// header is the text before the items of a step.
+func (s *step) header(word string, index arguments.Member) json.RawMessage {
+	notes := arguments.Object{text("proxyAction", actionBatch)}
+	words := []string{"[" + s.id + "]"}
+	if s.action != "" {
+		words = append(words, s.action)
+	}
+	if s.kind != "" {
+		notes = append(notes, text("proxyType", string(s.kind)))
+	}
+	if s.path != "" {
+		words, notes = append(words, s.path), append(notes, text("proxyPath", s.path))
+	}
+	return arguments.Object{text("type", "text"), text("text", strings.Join(append(words, word), " ")),
+		{Key: "annotations", Value: append(notes, index).Raw()}}.Raw()
+}
+
 // joined puts what the steps gave into one result; what is not content of each stands in `_meta`.
 func joined(steps []step) json.RawMessage {
 	var blocks, about []json.RawMessage
@@ -125,9 +141,7 @@ func joined(steps []step) json.RawMessage {
 		if isError {
 			word = "error"
 		}
-		notes := arguments.Object{text("proxyAction", actionBatch), text("proxyType", string(s.kind)), text("proxyPath", s.path), index}
-		blocks = append(blocks, arguments.Object{text("type", "text"), text("text", fmt.Sprintf("[%s] %s %s %s", s.id, s.action, s.path, word)),
-			{Key: "annotations", Value: notes.Raw()}}.Raw())
+		blocks = append(blocks, s.header(word, index))
 		count := 0
 		for b := range rawjson.Elements(rawjson.Member(s.gave, "content")) {
 			if marked := annotate(b, arguments.Object{index}); marked != nil {
