@@ -42,12 +42,13 @@ var table = map[string][]string{
 	"builtin":              {},
 	"cmd/internal/config":  {"*", "cmd/internal/config/minia", "cmd/internal/config/notation", "cmd/internal/config/secret", "cmd/internal/config/variable"},
 	"cmd/internal/observe": {"*"},
-	"cmd/proxy-dispatch":   {"*", "cmd/internal/config", "cmd/internal/config/clients", "cmd/internal/config/secret", "cmd/internal/observe"},
+	"cmd/proxy-dispatch":   {"*", "cmd/internal/config", "cmd/internal/config/clients", "cmd/internal/config/edit", "cmd/internal/config/notation", "cmd/internal/config/secret", "cmd/internal/observe"},
 
 	"cmd/internal/config/clients":  {"cmd/internal/config", "cmd/internal/config/notation", "cmd/internal/config/variable"},
 	"cmd/internal/config/minia":    {"cmd/internal/config/notation"},
 	"cmd/internal/config/notation": {},
 	"cmd/internal/config/secret":   {},
+	"cmd/internal/config/edit":     {"cmd/internal/config/notation"},
 	"cmd/internal/config/variable": {},
 }
 
@@ -60,7 +61,7 @@ var heavy = map[string][]string{
 	"github.com/spf13/cobra":           {"cmd/proxy-dispatch"},
 	"github.com/prometheus/":           {"cmd/internal/observe"},
 	"go.opentelemetry.io/":             {"cmd/internal/observe"},
-	"go.yaml.in/yaml":                  {"cmd/internal/config/notation", "cmd/internal/config/clients", "cmd/proxy-dispatch"},
+	"go.yaml.in/yaml":                  {"cmd/internal/config/edit", "cmd/internal/config/notation", "cmd/internal/config/clients", "cmd/proxy-dispatch"},
 	"github.com/tailscale/hujson":      {"cmd/internal/config/notation", "cmd/internal/config/clients", "cmd/proxy-dispatch"},
 	"github.com/santhosh-tekuri/jsons": {"dispatch/arguments"},
 	"modernc.org/":                     {"dispatch/script"},
