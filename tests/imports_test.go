@@ -62,7 +62,7 @@ var heavy = map[string][]string{
 	"github.com/prometheus/":           {"cmd/internal/observe"},
 	"go.opentelemetry.io/":             {"cmd/internal/observe"},
 	"go.yaml.in/yaml":                  {"cmd/internal/config/edit", "cmd/internal/config/notation", "cmd/internal/config/clients", "cmd/proxy-dispatch"},
-	"github.com/tailscale/hujson":      {"cmd/internal/config/notation", "cmd/internal/config/clients", "cmd/proxy-dispatch"},
+	"github.com/tailscale/hujson":      {"cmd/internal/config/edit", "cmd/internal/config/notation", "cmd/internal/config/clients", "cmd/proxy-dispatch"},
 	"github.com/santhosh-tekuri/jsons": {"dispatch/arguments"},
 	"modernc.org/":                     {"dispatch/script"},
 }
