@@ -33,24 +33,42 @@ func everythingCommand(t *testing.T, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// TestConformance runs the public suites against the full server.
+// TestConformance runs the public suites against the full server, directly and through the face transparent.
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	place := suite.Place(npmServers(t))
 	for _, s := range suite.Suites {
 		t.Run(s.Name+" at "+s.Wire, func(t *testing.T) {
 			t.Parallel()
-			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-			defer cancel()
-			direct, err := place.Run(ctx, s, "http://"+listen(t, everythingCommand(t, "-http", "127.0.0.1:0"))+"/mcp")
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, o := range direct {
-				if !o.Clean() {
-					t.Errorf("directly, %s:\n%s", o.Scenario, o.Why())
-				}
-			}
+			url := "http://" + listen(t, everythingCommand(t, "-http", "127.0.0.1:0")) + "/mcp"
+			conformant(t, place, s, url)
 		})
+		t.Run(s.Name+" at "+s.Wire+" through us", func(t *testing.T) {
+			t.Parallel()
+			relaying(t)
+			protocol := "legacy"
+			if s.Wire == modernVersion {
+				protocol = modernVersion
+			}
+			h := newHome(t, config(`"transparent":{"names":"plain"}`, everythingServer(t, true, protocol)))
+			addr := listen(t, h.command(t, "serve", "--config", h.file, "--expose", "transparent", "--http", "127.0.0.1:0"))
+			conformant(t, place, s, "http://"+addr+"/mcp")
+		})
+	}
+}
+
+// conformant fails for every scenario that does not pass without a warning.
+func conformant(t *testing.T, place suite.Place, s suite.Suite, url string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	list, err := place.Run(ctx, s, url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range list {
+		if !o.Clean() {
+			t.Errorf("%s:\n%s", o.Scenario, o.Why())
+		}
 	}
 }
