@@ -6,24 +6,30 @@ import "sync"
 const idleCrew = 16
 
 // crew runs tasks in goroutines that are used again: a call needs a deep stack, and a new goroutine
-// would grow one each time. It is safe for concurrent use until wait is called.
+// would grow one each time. It is safe for concurrent use; once wait is called only tasks may give tasks.
 type crew struct {
 	wg    sync.WaitGroup
 	tasks chan func()
 
-	mu   sync.Mutex
-	idle int
+	mu     sync.Mutex
+	idle   int
+	closed bool
 }
 
 func newCrew() *crew { return &crew{tasks: make(chan func())} }
 
 // run runs a task at once, in a goroutine that waits for one or in a new one.
 func (c *crew) run(task func()) {
-	select {
-	case c.tasks <- task:
-	default:
-		c.wg.Go(func() { c.work(task) })
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.closed {
+		select {
+		case c.tasks <- task:
+			return
+		default:
+		}
 	}
+	c.wg.Go(func() { c.work(task) })
 }
 
 func (c *crew) work(task func()) {
@@ -48,8 +54,11 @@ func (c *crew) rest(by int) bool {
 	return true
 }
 
-// wait returns when all tasks have ended; no task may be given any more.
+// wait returns when all tasks have ended.
 func (c *crew) wait() {
+	c.mu.Lock()
+	c.closed = true
 	close(c.tasks)
+	c.mu.Unlock()
 	c.wg.Wait()
 }

@@ -8,124 +8,269 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
-	"sync"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
-	"github.com/mark3labs/mcp-go/server"
 
 	"github.com/proxy-dispatch/proxy-dispatch/dispatch"
 	"github.com/proxy-dispatch/proxy-dispatch/rawjson"
 )
 
-// How long a modern agent may keep our tool list. It is stable for as long as we run.
-const (
-	listTTLMillis = 300_000
-	listScope     = mcp.CacheScopePrivate
-)
-
 // endpoint is one face made ready to be spoken to; both transports share it. It is safe for concurrent use.
 type endpoint struct {
 	face Face
-	mcp  *server.MCPServer
 	info json.RawMessage // serverInfo
 	log  *slog.Logger
 	gate *gate
+	crew *crew
+
+	rounds     *rounds
+	maxAsks    int
+	askTimeout time.Duration
+
+	// quiet ends what only listens, life all that runs.
+	quiet, life context.Context
+	hush, kill  context.CancelFunc
 }
 
-// newEndpoint readies face; o has its defaults. Hooks may be nil.
-func newEndpoint(o Options, face Face, hooks *server.Hooks) (*endpoint, error) {
+// newEndpoint readies face; o has its defaults. It must be closed.
+func newEndpoint(o Options, face Face) (*endpoint, error) {
 	if face == nil {
 		return nil, errors.New("serve: no face given")
-	}
-	options := []server.ServerOption{
-		server.WithToolCapabilities(false),
-		server.WithInstructions(face.Instructions(dispatch.Agent{})),
-		server.WithCacheHints(listTTLMillis, listScope),
-	}
-	if hooks != nil {
-		options = append(options, server.WithHooks(hooks))
 	}
 	info, err := json.Marshal(mcp.Implementation{Name: o.Name, Version: o.Version})
 	if err != nil {
 		return nil, fmt.Errorf("write serverInfo: %w", err)
 	}
-	return &endpoint{
-		face: face,
-		mcp:  server.NewMCPServer(o.Name, o.Version, options...),
-		info: info,
-		log:  o.Log,
-		gate: newGate(o.MaxCalls, 2*o.MaxMessage),
-	}, nil
+	e := &endpoint{
+		face: face, info: info, log: o.Log, gate: newGate(o.MaxCalls, 2*o.MaxMessage), crew: newCrew(),
+		maxAsks: o.MaxAsks, askTimeout: o.AskTimeout,
+	}
+	if e.rounds, err = newRounds(o); err != nil {
+		return nil, err
+	}
+	e.life, e.kill = context.WithCancel(context.Background())
+	e.quiet, e.hush = context.WithCancel(e.life)
+	return e, nil
 }
 
-// list answers tools/list from what the face knows now, in one page.
-func (e *endpoint) list(params json.RawMessage) (parts, *Fault) {
-	spoken, bad := readEra(rawjson.Member(params, "_meta"))
-	if bad != nil {
-		return nil, bad
+// close ends what still runs and waits for it, though not for ever.
+func (e *endpoint) close() {
+	e.kill()
+	idle := make(chan struct{})
+	go func() { e.crew.wait(); close(idle) }()
+	select {
+	case <-idle:
+	case <-time.After(farewell):
+		e.log.Warn("calls still running at the end are left behind")
 	}
-	if cursor := rawjson.Member(params, "cursor"); cursor != nil && string(cursor) != `""` && string(cursor) != "null" {
-		return nil, faultf(mcp.INVALID_PARAMS, "unknown cursor: the list has one page")
+}
+
+// quick says whether a request is answered from memory, so that it needs no goroutine of its own.
+func quick(method string) bool {
+	switch method {
+	case "initialize", "ping", "server/discover", "shutdown":
+		return true
 	}
-	tools := e.face.Tools(dispatch.Agent{})
-	entries := make([][]byte, len(tools))
-	for i, tool := range tools {
-		entry, err := rawjson.OneLine(tool)
-		if err != nil {
-			e.log.Error("tool entry is not JSON", "index", i, "err", err)
-			return nil, faultf(mcp.INTERNAL_ERROR, "the tool list cannot be written")
+	return false
+}
+
+// removed are the methods of the handshake eras that modern agents have no more.
+var removed = []string{"initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"}
+
+// answer answers one request. It waits while too many run, and returns early only if the face does once ctx ends.
+func (e *endpoint) answer(ctx context.Context, m message, x *exchange) (parts, *Fault) {
+	if x.modern && slices.Contains(removed, m.method) {
+		return nil, faultf(mcp.METHOD_NOT_FOUND, "%s was removed in protocol version %s", m.method, mcp.ProtocolVersion20260728)
+	}
+	switch m.method {
+	case "initialize":
+		g := readGreeting(m.params)
+		x.session.greet(g)
+		return e.greet(x.session.Agent(), g), nil
+	case "ping", "shutdown":
+		return parts{[]byte("{}")}, nil
+	case "server/discover", "subscriptions/listen":
+		if !x.modern {
+			return nil, faultf(mcp.METHOD_NOT_FOUND, "%s needs protocol version %s or later", m.method, mcp.ProtocolVersion20260728)
 		}
-		entries[i] = entry
+		if m.method == "server/discover" {
+			return e.discover(x.agent), nil
+		}
+		return e.listen(ctx, m, x)
+	case "tools/list":
+		result, bad := e.ask(ctx, m, x)
+		if bad == noMethod {
+			return e.list(m.params, x)
+		}
+		return result, bad
+	case "logging/setLevel":
+		return e.setLevel(ctx, m, x)
 	}
-	result := fmt.Appendf(nil, `{"tools":[%s]}`, bytes.Join(entries, []byte{','}))
-	if !spoken.modern {
-		return parts{result}, nil
+	result, bad := e.ask(ctx, m, x)
+	if bad == noMethod {
+		bad = notFound(m.method)
 	}
-	hints := fmt.Appendf(nil, `,"ttlMs":%d,"cacheScope":%q}`, listTTLMillis, string(listScope))
-	return decorate(append(result[:len(result)-1], hints...), e.info), nil
+	return result, bad
 }
 
-// caller is who sent a call and how it is told of progress.
-type caller struct {
-	agent dispatch.Agent
-	// write sends one notification; it is never called after call has returned.
-	write func(line []byte)
+func notFound(method string) *Fault {
+	return faultf(mcp.METHOD_NOT_FOUND, "method %s not found", method)
 }
 
-// call answers tools/call. It waits while too many calls run, and returns early only if the face does
-// once ctx ends.
-func (e *endpoint) call(ctx context.Context, params json.RawMessage, who caller) (parts, *Fault) {
-	asked, bad := readCall(params)
+// ask puts a request to the face.
+func (e *endpoint) ask(ctx context.Context, m message, x *exchange) (parts, *Fault) {
+	t, bad := e.taskOf(m, x)
 	if bad != nil {
 		return nil, bad
 	}
-	spoken, bad := readEra(asked.meta)
+	if x.modern && t.repeatable() {
+		return e.goRound(ctx, t, x)
+	}
+	mouth := &mouth{write: x.write}
+	if x.write == nil {
+		mouth.write = unheard
+	}
+	defer mouth.close()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	c := contactOf(x, mouth, t.meta)
+	if s := x.session; s != nil {
+		send := mouth.say
+		if x.write == nil {
+			send = s.out
+		}
+		c.Ask = func(asking context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+			if err := refusal(x.capabilities, method, params); err != nil {
+				return nil, err
+			}
+			asking, done := during(asking, ctx)
+			defer done()
+			return s.asks.put(asking, method, params, send)
+		}
+	}
+	if !strings.HasSuffix(t.method, "/list") { // which come from memory
+		leave, bad := e.gate.enter(ctx, t.size)
+		if bad != nil {
+			return nil, bad
+		}
+		defer leave()
+	}
+	return e.run(ctx, t, x, c)
+}
+
+// task is one request on its way to the face.
+type task struct {
+	requestParams
+	method string
+	params json.RawMessage
+	size   int64
+}
+
+func (e *endpoint) taskOf(m message, x *exchange) (*task, *Fault) {
+	p, bad := readParams(m.params)
 	if bad != nil {
 		return nil, bad
 	}
-	if spoken.client != "" {
-		who.agent.Client = spoken.client
+	if m.method == "tools/call" && !p.named {
+		return nil, faultf(mcp.INVALID_PARAMS, "params.name must be a string: the tool to call")
 	}
-	leave, bad := e.gate.enter(ctx, int64(len(params)))
-	if bad != nil {
-		return nil, bad
+	return &task{requestParams: p, method: m.method, params: m.params, size: int64(len(m.params))}, nil
+}
+
+// repeatable says whether a modern agent can be asked for input by the answer.
+func (t *task) repeatable() bool {
+	switch t.method {
+	case "tools/call", "prompts/get", "resources/read":
+		return true
 	}
-	defer leave()
-	progress, stop := progressTo(asked.meta, who.write)
-	said, err := e.callFace(ctx, Call{Agent: who.agent, Name: asked.name, Arguments: asked.arguments, Params: params, Meta: asked.meta, Contact: dispatch.Contact{Progress: progress}})
-	stop()
-	if err != nil {
+	return false
+}
+
+// run lets the face do a task and brings what it says into the form of the era.
+func (e *endpoint) run(ctx context.Context, t *task, x *exchange, c dispatch.Contact) (parts, *Fault) {
+	said, err := e.doFace(ctx, t, x.agent, c)
+	switch {
+	case errors.Is(err, ErrNoMethod):
+		return nil, noMethod
+	case err != nil:
 		return nil, faultOf(err)
 	}
 	result, err := oneLine(parts(said))
 	if err != nil {
-		e.log.Error("face returned no JSON object", "tool", asked.name, "bytes", parts(said).size(), "err", err)
+		e.log.Error("face returned no JSON object", "method", t.method, "tool", t.name, "bytes", parts(said).size(), "err", err)
+		if t.method != "tools/call" {
+			return nil, faultf(mcp.INTERNAL_ERROR, "%s failed inside the proxy", t.method)
+		}
 		result = parts{internalResult}
 	}
-	if spoken.modern {
-		return decorate(dispatch.Pieces(result).Raw(), e.info), nil
+	if !x.modern {
+		return result, nil
 	}
-	return result, nil
+	return dressing{e.info, e.hints(t.method, x.agent)}.dress(dispatch.Pieces(result).Raw()), nil
+}
+
+// doFace keeps a panic inside one request.
+func (e *endpoint) doFace(ctx context.Context, t *task, a dispatch.Agent, c dispatch.Contact) (said dispatch.Pieces, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			e.log.Error("request panicked", "method", t.method, "tool", t.name, "panic", p, "stack", string(debug.Stack()))
+			said, err = dispatch.Pieces{internalResult}, nil
+			if t.method != "tools/call" {
+				said, err = nil, faultf(mcp.INTERNAL_ERROR, "%s failed inside the proxy", t.method)
+			}
+		}
+	}()
+	if t.method == "tools/call" {
+		return e.face.Call(ctx, Call{Agent: a, Name: t.name, Arguments: t.arguments, Params: t.params, Meta: t.meta, Contact: c})
+	}
+	return e.face.Handle(ctx, Request{Agent: a, Method: t.method, Params: t.params, Meta: t.meta, Contact: c})
+}
+
+// noMethod says that the face has no such method.
+var noMethod = faultf(mcp.METHOD_NOT_FOUND, "method not found")
+
+// faultOf is what an agent sees of a face's error: the fault it is, else that there is no such tool.
+func faultOf(err error) *Fault {
+	if f, ok := errors.AsType[*Fault](err); ok {
+		return f
+	}
+	return faultf(mcp.INVALID_PARAMS, "%v", err)
+}
+
+// setLevel answers logging/setLevel: the session keeps the level, the face may hear of it.
+func (e *endpoint) setLevel(ctx context.Context, m message, x *exchange) (parts, *Fault) {
+	level := slices.Index(levels, rawjson.Unquote(rawjson.Member(m.params, "level")))
+	if level < 0 {
+		return nil, faultf(mcp.INVALID_PARAMS, "params.level must be one of %v", levels)
+	}
+	x.session.silence(level)
+	result, bad := e.ask(ctx, m, x)
+	if bad == noMethod && e.has(x.agent, "logging", "") {
+		return parts{[]byte("{}")}, nil
+	}
+	if bad == noMethod {
+		bad = notFound(m.method)
+	}
+	return result, bad
+}
+
+// notified hears a notification of an agent that shook hands.
+func (e *endpoint) notified(s *session, m message) {
+	switch m.method {
+	case "notifications/cancelled":
+		s.running.cancel(m.params)
+	case "notifications/initialized", "notifications/progress":
+	default:
+		defer func() {
+			if p := recover(); p != nil {
+				e.log.Error("notification panicked", "method", m.method, "panic", p, "stack", string(debug.Stack()))
+			}
+		}()
+		e.face.Notified(s.Agent(), m.method, m.params)
+	}
 }
 
 var errNoObject = errors.New("is not a JSON object")
@@ -150,73 +295,3 @@ func oneLine(p parts) (parts, error) {
 
 // internalResult is what an agent sees of a bug of ours; the log has the rest.
 var internalResult = json.RawMessage(`{"content":[{"type":"text","text":"internal: the proxy failed while handling this call; its log says why. Sent, outcome unknown: check before repeating."}],"isError":true}`)
-
-// callFace keeps a panic inside one call.
-func (e *endpoint) callFace(ctx context.Context, c Call) (said dispatch.Pieces, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			e.log.Error("call panicked", "tool", c.Name, "panic", p, "stack", string(debug.Stack()))
-			said, err = dispatch.Pieces{internalResult}, nil
-		}
-	}()
-	return e.face.Call(ctx, c)
-}
-
-// handle answers every method that is not ours through mcp-go. The id travels as a token of our own,
-// since mcp-go would round large numbers. Nil means that there is nothing to answer.
-func (e *endpoint) handle(ctx context.Context, m message) parts {
-	if m.id == nil {
-		_, _ = e.handleRaw(ctx, m.encode(nil)) // nobody waits for an answer; a panic is logged
-		return nil
-	}
-	token := newToken()
-	response, err := e.handleRaw(ctx, m.encode(token))
-	if err == nil && response == nil {
-		return nil
-	}
-	body, wrong := json.Marshal(response)
-	if err = errors.Join(err, wrong); err != nil {
-		e.log.Error("answer cannot be given", "method", m.method, "err", err)
-		return faultAnswer(m.id, faultf(mcp.INTERNAL_ERROR, "%s failed inside the proxy", m.method))
-	}
-	return parts{bytes.ReplaceAll(body, token, m.id)}
-}
-
-var errPanicked = errors.New("handler panicked")
-
-func (e *endpoint) handleRaw(ctx context.Context, raw json.RawMessage) (response mcp.JSONRPCMessage, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			e.log.Error("protocol handler panicked", "panic", p, "stack", string(debug.Stack()))
-			err = errPanicked
-		}
-	}()
-	return e.mcp.HandleMessage(ctx, raw), nil
-}
-
-// progressTo returns what a call reports progress to, nil if the agent gave no token, and what ends it.
-func progressTo(meta json.RawMessage, write func([]byte)) (report func(json.RawMessage), stop func()) {
-	var token json.RawMessage
-	if meta != nil {
-		token = rawjson.Member(meta, "progressToken")
-	}
-	if token == nil || token[0] == 'n' || write == nil {
-		return nil, func() {}
-	}
-	var mu sync.Mutex
-	ended := false
-	report = func(params json.RawMessage) {
-		line := progressMessage(token, params)
-		mu.Lock()
-		defer mu.Unlock()
-		if line != nil && !ended {
-			write(line)
-		}
-	}
-	stop = func() {
-		mu.Lock()
-		defer mu.Unlock()
-		ended = true
-	}
-	return report, stop
-}

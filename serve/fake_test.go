@@ -13,6 +13,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/proxy-dispatch/proxy-dispatch/dispatch"
+	"github.com/proxy-dispatch/proxy-dispatch/serve/framing"
 )
 
 // fakeFace is a small working face with a few tools.
@@ -83,7 +84,7 @@ func (f *fakeFace) call(ctx context.Context, c Call) (json.RawMessage, error) {
 type talk struct {
 	t    testing.TB
 	in   *io.PipeWriter
-	out  *lines
+	out  *framing.Reader
 	done chan error
 }
 
@@ -91,7 +92,7 @@ func startStdio(t testing.TB, o Options) *talk {
 	t.Helper()
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
-	k := &talk{t: t, in: inW, out: newLines(outR, 1<<30), done: make(chan error, 1)}
+	k := &talk{t: t, in: inW, out: framing.NewReader(outR, 1<<30, o.Framing), done: make(chan error, 1)}
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
 		k.done <- Stdio(ctx, o, inR, outW)
@@ -114,7 +115,7 @@ func (k *talk) send(line string) {
 
 func (k *talk) read() string {
 	k.t.Helper()
-	line, err := k.out.next()
+	line, err := k.out.Next()
 	if err != nil {
 		k.t.Fatalf("read: %v", err)
 	}

@@ -9,9 +9,11 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/proxy-dispatch/proxy-dispatch/dispatch"
+	"github.com/proxy-dispatch/proxy-dispatch/serve/replay"
 )
 
 // HTTPOptions is what the streamable HTTP transport needs beside Options. Only Face is required.
@@ -42,6 +44,11 @@ type HTTPOptions struct {
 	SessionIdle time.Duration
 	// MaxSessions bounds the sessions of one path, as MaxCalls does its calls; default 10000.
 	MaxSessions int
+	// ReplaySession and ReplayTotal bound what is kept for agents that lose their stream, in bytes of one session and
+	// of all; default 4 MiB and 64 MiB.
+	ReplaySession, ReplayTotal int64
+	// Stateless serves agents of the handshake eras without sessions: nothing is asked of them, no stream is kept.
+	Stateless bool
 }
 
 // ErrNeedsAuth is returned for an address that others can reach if nobody would have to say who he is.
@@ -61,12 +68,10 @@ func (o HTTPOptions) withDefaults() HTTPOptions {
 	if o.Paths == nil {
 		o.Paths = map[string]Face{"/mcp": o.Face, "/mcp/dispatch": o.Face}
 	}
-	if o.SessionIdle <= 0 {
-		o.SessionIdle = time.Hour
-	}
-	if o.MaxSessions <= 0 {
-		o.MaxSessions = 10000
-	}
+	o.SessionIdle = positive(o.SessionIdle, time.Hour)
+	o.MaxSessions = positive(o.MaxSessions, 10000)
+	o.ReplaySession = positive(o.ReplaySession, 4<<20)
+	o.ReplayTotal = positive(o.ReplayTotal, 64<<20)
 	return o
 }
 
@@ -80,7 +85,7 @@ func HTTP(ctx context.Context, o HTTPOptions) error {
 	if err != nil {
 		return err
 	}
-	defer handler.close(life)
+	defer handler.close()
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", o.Addr)
 	if err != nil {
 		return fmt.Errorf("listen for agents: %w", err)
@@ -110,7 +115,8 @@ func HTTP(ctx context.Context, o HTTPOptions) error {
 		return fmt.Errorf("serve agents: %w", err)
 	case <-ctx.Done():
 	}
-	last := time.AfterFunc(lastWords, func() { handler.close(life); kill() })
+	handler.hush() // who only listens would keep us
+	last := time.AfterFunc(lastWords, handler.kill)
 	defer last.Stop()
 	leaving, stop := context.WithTimeout(context.WithoutCancel(ctx), lastWords+farewell)
 	defer stop()
@@ -127,7 +133,7 @@ func Handler(ctx context.Context, o HTTPOptions) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	context.AfterFunc(ctx, func() { s.close(context.WithoutCancel(ctx)) })
+	context.AfterFunc(ctx, s.close)
 	return s, nil
 }
 
@@ -156,9 +162,11 @@ func newSite(o HTTPOptions) (*site, error) {
 	for _, name := range append(o.Hosts, host) {
 		s.names[strings.ToLower(name)] = true
 	}
+	budget := replay.NewBudget(o.ReplayTotal)
 	for path, face := range o.Paths {
-		shown, err := newSpot(o, face)
+		shown, err := newSpot(o, face, budget)
 		if err != nil {
+			s.close()
 			return nil, err
 		}
 		s.spots = append(s.spots, shown)
@@ -186,9 +194,25 @@ func ready(w http.ResponseWriter, check func() error) {
 	fmt.Fprintln(w, "ready")
 }
 
-// close ends every session and the streams that hang on it.
-func (s *site) close(ctx context.Context) {
+// hush ends the streams of those who only listen.
+func (s *site) hush() {
 	for _, spot := range s.spots {
-		spot.lib.CloseSessions(ctx)
+		spot.hush()
 	}
+}
+
+// kill ends what still runs; the answers are still given.
+func (s *site) kill() {
+	for _, spot := range s.spots {
+		spot.kill()
+	}
+}
+
+// close ends every session and the streams that hang on it.
+func (s *site) close() {
+	var wg sync.WaitGroup
+	for _, spot := range s.spots {
+		wg.Go(spot.close)
+	}
+	wg.Wait()
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/mark3labs/mcp-go/mcp"
 
@@ -16,28 +17,19 @@ type message struct {
 	id     json.RawMessage // as spelled; nil in a notification
 	method string          // empty in a response
 	params json.RawMessage // an object, or nil
+
+	result, fault json.RawMessage // in a response: one of them
 }
 
 func faultf(code int, format string, args ...any) *Fault {
 	return &Fault{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// faultOf is what an agent sees of a face's error: the fault it is, else that there is no such tool.
-func faultOf(err error) *Fault {
-	if f, ok := errors.AsType[*Fault](err); ok {
-		return f
-	}
-	return faultf(mcp.INVALID_PARAMS, "%v", err)
-}
-
 // parseMessage reads one message. Beside a fault the message still carries its id if that was legible.
 func parseMessage(line []byte) (message, *Fault) {
 	line = bytes.TrimSpace(line)
-	switch err := rawjson.Check(line); {
-	case errors.Is(err, rawjson.ErrDepth):
-		return message{}, faultf(mcp.INVALID_REQUEST, "message is nested deeper than %d", rawjson.MaxDepth)
-	case err != nil:
-		return message{}, faultf(mcp.PARSE_ERROR, "message is not valid JSON")
+	if bad := checkJSON(line); bad != nil {
+		return message{}, bad
 	}
 	switch line[0] {
 	case '{':
@@ -49,6 +41,16 @@ func parseMessage(line []byte) (message, *Fault) {
 	return readEnvelope(line)
 }
 
+func checkJSON(line []byte) *Fault {
+	switch err := rawjson.Check(line); {
+	case errors.Is(err, rawjson.ErrDepth):
+		return faultf(mcp.INVALID_REQUEST, "message is nested deeper than %d", rawjson.MaxDepth)
+	case err != nil:
+		return faultf(mcp.PARSE_ERROR, "message is not valid JSON")
+	}
+	return nil
+}
+
 func readEnvelope(line []byte) (m message, bad *Fault) {
 	found := map[string]json.RawMessage{}
 	for key, value := range rawjson.Members(line) {
@@ -58,7 +60,8 @@ func readEnvelope(line []byte) (m message, bad *Fault) {
 		found[key] = value
 	}
 	if found["method"] == nil && (found["result"] != nil || found["error"] != nil) {
-		return m, nil // whatever its id: answering an answer would go on for ever
+		// Whatever is wrong with it: answering an answer would go on for ever.
+		return message{id: found["id"], result: found["result"], fault: found["error"]}, nil
 	}
 	if id, present := found["id"]; present {
 		if id[0] != '"' && id[0] != '-' && (id[0] < '0' || id[0] > '9') {
@@ -87,32 +90,33 @@ func readEnvelope(line []byte) (m message, bad *Fault) {
 	return m, nil
 }
 
-// callParams is the params of tools/call.
-type callParams struct {
-	name            string
-	arguments, meta json.RawMessage
+// requestParams is what the params of a request hold for us.
+type requestParams struct {
+	name                           string
+	named                          bool
+	arguments, meta, inputs, state json.RawMessage
 }
 
-func readCall(params json.RawMessage) (c callParams, bad *Fault) {
-	named := false
+func readParams(params json.RawMessage) (p requestParams, bad *Fault) {
 	for key, value := range rawjson.Members(params) {
 		switch key {
 		case "name":
-			named = value[0] == '"'
-			c.name = rawjson.Unquote(value)
+			p.named = value[0] == '"'
+			p.name = rawjson.Unquote(value)
 		case "arguments":
-			c.arguments = value
+			p.arguments = value
 		case "_meta":
-			c.meta = value
+			p.meta = value
+		case "inputResponses":
+			p.inputs = value
+		case "requestState":
+			p.state = value
 		}
 	}
-	if !named {
-		return c, faultf(mcp.INVALID_PARAMS, "params.name must be a string: the tool to call")
+	if p.meta != nil && p.meta[0] != '{' {
+		return p, faultf(mcp.INVALID_PARAMS, "params._meta must be an object")
 	}
-	if c.meta != nil && c.meta[0] != '{' {
-		return c, faultf(mcp.INVALID_PARAMS, "params._meta must be an object")
-	}
-	return c, nil
+	return p, nil
 }
 
 // idKey makes ids comparable: numbers by their spelling, strings by their value.
@@ -121,4 +125,30 @@ func idKey(id json.RawMessage) string {
 		return `"` + rawjson.Unquote(id)
 	}
 	return string(id)
+}
+
+// notification writes a notification on one line; nil if its params are no object.
+func notification(method string, params json.RawMessage) []byte {
+	return outgoing(nil, method, params)
+}
+
+// outgoing writes a request of ours on one line, a notification without id; nil if its params are neither nil nor an object.
+func outgoing(id json.RawMessage, method string, params json.RawMessage) []byte {
+	line := []byte(`{"jsonrpc":"2.0",`)
+	if id != nil {
+		line = slices.Concat(line, []byte(`"id":`), id, []byte{','})
+	}
+	line = slices.Concat(line, []byte(`"method":`), rawjson.Quote(method))
+	if params == nil {
+		return append(line, '}')
+	}
+	params = bytes.TrimSpace(params)
+	if !rawjson.Object(params, func(_, _ []byte) {}) {
+		return nil
+	}
+	params, err := rawjson.OneLine(params)
+	if err != nil {
+		return nil
+	}
+	return slices.Concat(line, []byte(`,"params":`), params, []byte{'}'})
 }

@@ -1,218 +1,206 @@
 package serve
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
 	"mime"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
-	"github.com/mark3labs/mcp-go/server"
 
 	"github.com/proxy-dispatch/proxy-dispatch/rawjson"
+	"github.com/proxy-dispatch/proxy-dispatch/serve/replay"
 )
 
-// heartbeat is how often an agent that only listens is asked whether it is there.
-const heartbeat = 30 * time.Second
+// sessionHeader names a session in requests and in the answer to initialize.
+const sessionHeader = "Mcp-Session-Id"
 
-// spot is one face at one path. Calls and tool lists are answered here, raw; sessions, streams and the
-// rest of the protocol are mcp-go's.
+// spot is one face at one path.
 type spot struct {
 	*endpoint
-	lib      *server.StreamableHTTPServer
-	sessions *sessions
-	max      int64
+	sessions  *sessions
+	max       int64
+	stateless bool
 }
 
-func newSpot(o HTTPOptions, face Face) (*spot, error) {
-	known := newSessions(o.SessionIdle, o.MaxSessions)
-	hooks := &server.Hooks{}
-	hooks.AddAfterInitialize(func(ctx context.Context, _ any, hello *mcp.InitializeRequest, _ *mcp.InitializeResult) {
-		if s := server.ClientSessionFromContext(ctx); s != nil {
-			known.introduce(s.SessionID(), principalOf(ctx), hello.Params.ClientInfo.Name)
-		}
-	})
-	e, err := newEndpoint(o.Options, face, hooks)
+func newSpot(o HTTPOptions, face Face, budget *replay.Budget) (*spot, error) {
+	e, err := newEndpoint(o.Options, face)
 	if err != nil {
 		return nil, err
 	}
-	lib := server.NewStreamableHTTPServer(e.mcp,
-		server.WithSessionIdManager(known),
-		server.WithStreamableHTTPLogger(o.Log),
-		server.WithDisableLocalhostProtection(true), // guard does it, and knows more names
-		server.WithHeartbeatInterval(heartbeat),     // finds out that a listener is gone
-	)
-	return &spot{endpoint: e, lib: lib, sessions: known, max: o.MaxMessage}, nil
+	known := &sessions{idle: o.SessionIdle, max: o.MaxSessions, keep: o.ReplaySession, budget: budget, byID: map[string]*tenant{}}
+	s := &spot{endpoint: e, sessions: known, max: o.MaxMessage, stateless: o.Stateless}
+	e.crew.run(func() { known.run(e.life) })
+	return s, nil
+}
+
+// close ends every session and what hangs on it.
+func (s *spot) close() {
+	s.sessions.close()
+	s.endpoint.close()
 }
 
 // ServeHTTP answers one request on the MCP endpoint.
 func (s *spot) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	switch r.Method {
-	case http.MethodPost:
+	switch {
+	case r.Method == http.MethodPost:
 		s.post(w, r)
-	case http.MethodGet, http.MethodDelete:
-		if mcp.IsModernProtocol(r.Header.Get(mcp.HeaderProtocolVersion)) {
-			s.lib.ServeHTTP(w, r) // refuses it, saying why
-			return
-		}
-		s.within(w, r, func(*session, string) { s.lib.ServeHTTP(w, r) })
+	case (r.Method == http.MethodGet || r.Method == http.MethodDelete) && !s.stateless && !mcp.IsModernProtocol(r.Header.Get(mcp.HeaderProtocolVersion)):
+		s.within(w, r, func(n *tenant) {
+			if r.Method == http.MethodGet {
+				s.get(w, r, n)
+				return
+			}
+			s.sessions.end(n.id)
+			w.WriteHeader(http.StatusOK)
+		})
 	default:
 		w.Header().Set("Allow", "GET, POST, DELETE")
-		http.Error(w, "method not allowed", http.StatusMethodNotAllowed)
+		refuse(w, http.StatusMethodNotAllowed, faultf(mcp.INVALID_REQUEST, "method not allowed"))
 	}
 }
 
+// refuse answers a request that is none, or whose id nobody knows.
+func refuse(w http.ResponseWriter, status int, bad *Fault) {
+	(&writer{w: w}).answer(status, faultAnswer(nil, bad))
+}
+
 // within serves a request inside the session its header names.
-func (s *spot) within(w http.ResponseWriter, r *http.Request, serve func(n *session, client string)) {
-	id := r.Header.Get(server.HeaderKeySessionID)
+func (s *spot) within(w http.ResponseWriter, r *http.Request, serve func(n *tenant)) {
+	id := r.Header.Get(sessionHeader)
 	if id == "" {
-		http.Error(w, "the Mcp-Session-Id header is missing: initialize first", http.StatusBadRequest)
+		refuse(w, http.StatusBadRequest, faultf(mcp.INVALID_REQUEST, "the %s header is missing: initialize first", sessionHeader))
 		return
 	}
-	n, client, done, err := s.sessions.use(id, principalOf(r.Context()))
+	n, done, err := s.sessions.use(id, principalOf(r.Context()))
 	if err != nil {
-		http.Error(w, "no such session: initialize again", http.StatusNotFound)
+		refuse(w, http.StatusNotFound, faultf(mcp.INVALID_REQUEST, "no such session: initialize again"))
 		return
 	}
 	defer done()
-	serve(n, client)
+	serve(n)
 }
 
 func (s *spot) post(w http.ResponseWriter, r *http.Request) {
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
-		http.Error(w, "the content type must be application/json", http.StatusUnsupportedMediaType)
+		refuse(w, http.StatusUnsupportedMediaType, faultf(mcp.INVALID_REQUEST, "the content type must be application/json"))
 		return
 	}
 	body, err := s.body(w, r)
 	if tooBig := new(http.MaxBytesError); errors.As(err, &tooBig) {
-		newStream(w, r).answer(http.StatusRequestEntityTooLarge, faultAnswer(nil, faultf(mcp.INVALID_REQUEST, "message is longer than %d bytes", s.max)))
+		refuse(w, http.StatusRequestEntityTooLarge, faultf(mcp.INVALID_REQUEST, "message is longer than %d bytes", s.max))
 		return
 	}
 	if err != nil {
 		return // the agent stopped in the middle: nobody is there to answer
 	}
+	if s.postBatch(w, r, body) {
+		return
+	}
 	m, bad := parseMessage(body)
 	if bad != nil {
-		newStream(w, r).answer(http.StatusBadRequest, faultAnswer(m.id, bad))
+		(&writer{w: w}).answer(http.StatusBadRequest, faultAnswer(m.id, bad))
 		return
 	}
 	spoken, bad := readEra(rawjson.Member(m.params, "_meta"))
 	version := r.Header.Get(mcp.HeaderProtocolVersion)
 	switch {
-	case m.method == "":
-		w.WriteHeader(http.StatusAccepted) // a response, though we asked nothing
-	case spoken.modern || mcp.IsModernProtocol(version):
+	case m.method != "" && (spoken.modern || mcp.IsModernProtocol(version)):
 		s.postModern(w, r, m, spoken, bad)
-	case version != "" && !mcp.IsValidProtocolVersion(version) && m.method != string(mcp.MethodInitialize):
-		http.Error(w, "this protocol version is not supported", http.StatusBadRequest)
-	case m.method == string(mcp.MethodInitialize):
+	case version != "" && !mcp.IsValidProtocolVersion(version) && m.method != "initialize":
+		(&writer{w: w}).answer(http.StatusBadRequest, faultAnswer(m.id, unsupported(version)))
+	case m.method == "initialize" && m.id != nil:
 		s.initialize(w, r, m)
+	case s.stateless:
+		s.postAlone(w, r, m)
 	default:
-		s.within(w, r, func(n *session, client string) { s.postInSession(w, r, m, n, client) })
+		s.within(w, r, func(n *tenant) { s.postInSession(w, r, m, n) })
 	}
 }
 
-// initialize opens a session, after clearing away those that nobody uses any more.
+// initialize opens a session.
 func (s *spot) initialize(w http.ResponseWriter, r *http.Request, m message) {
-	idle, room := s.sessions.stale()
-	for _, id := range idle {
-		s.lib.Handle(nobody{}, &server.HTTPRequest{
-			Method: http.MethodDelete, Context: context.WithoutCancel(r.Context()),
-			Header: http.Header{http.CanonicalHeaderKey(server.HeaderKeySessionID): {id}},
-		})
-	}
-	if !room {
-		http.Error(w, "too many sessions are open; try again later", http.StatusServiceUnavailable)
+	n := s.sessions.open(s.endpoint, agentOf(r.Context()))
+	result, bad := s.endpoint.answer(r.Context(), m, &exchange{session: n.session})
+	if s.stateless {
+		n.leave()
+		n.id = ""
+	} else if err := s.sessions.add(n); err != nil {
+		n.leave()
+		refuse(w, http.StatusServiceUnavailable, faultf(overloaded, "%v; try again later", err))
 		return
 	}
-	s.pass(w, r, m)
+	if n.id != "" {
+		w.Header().Set(sessionHeader, n.id)
+	}
+	(&writer{w: w}).answer(http.StatusOK, answerTo(m.id, result, bad))
 }
 
-func (s *spot) postInSession(w http.ResponseWriter, r *http.Request, m message, n *session, client string) {
+func (s *spot) postInSession(w http.ResponseWriter, r *http.Request, m message, n *tenant) {
+	x := &exchange{agent: n.as(agentOf(r.Context())), era: n.era(), session: n.session}
 	switch {
-	case m.id == nil && m.method == string(mcp.MethodNotificationCancelled):
-		n.running.cancel(m.params)
+	case m.method == "" || m.id == nil:
+		s.hear(n.session, m)
 		w.WriteHeader(http.StatusAccepted)
-	case m.id != nil && m.method == string(mcp.MethodToolsList):
-		result, bad := s.list(m.params)
-		newStream(w, r).answer(http.StatusOK, answerTo(m.id, result, bad))
-	case m.id != nil && m.method == string(mcp.MethodToolsCall):
-		ctx, done := n.running.start(r.Context(), m.id)
-		defer done()
-		ctx, cancel := context.WithCancel(ctx)
-		defer cancel()
-		defer context.AfterFunc(n.life, cancel)()
-		out := newStream(w, r)
-		agent := agentOf(ctx)
-		agent.Session, agent.Client = n.id, client
-		result, bad := s.call(ctx, m.params, caller{agent: agent, write: out.notify})
-		if cancelled(ctx) {
-			out.drop()
-			return
-		}
-		out.answer(http.StatusOK, answerTo(m.id, result, bad))
+	case quick(m.method):
+		result, bad := s.endpoint.answer(r.Context(), m, x)
+		(&writer{w: w}).answer(http.StatusOK, answerTo(m.id, result, bad))
 	default:
-		s.pass(w, r, m)
+		n.attach()
+		s.stream(w, r, m, n, x)
 	}
+}
+
+// hear takes what needs no answer.
+func (s *spot) hear(n *session, m message) {
+	switch {
+	case m.method == "":
+		if !n.asks.answered(m) {
+			s.log.Debug("response to no request of ours")
+		}
+	case m.method == "notifications/initialized":
+		n.attach()
+	default:
+		s.notified(n, m)
+	}
+}
+
+// postAlone serves a request of the handshake eras without a session.
+func (s *spot) postAlone(w http.ResponseWriter, r *http.Request, m message) {
+	n := s.newSession(r.Context(), "", agentOf(r.Context()))
+	defer n.end()
+	if m.method == "" || m.id == nil {
+		w.WriteHeader(http.StatusAccepted)
+		return
+	}
+	x := &exchange{agent: n.who, era: n.era(), session: n}
+	s.flow(w, r, m, x, func(*Fault) int { return http.StatusOK })
 }
 
 // postModern serves a request that stands for itself: no session, and closing the connection cancels
 // it. bad is what its `_meta` lacks.
 func (s *spot) postModern(w http.ResponseWriter, r *http.Request, m message, spoken era, bad *Fault) {
-	answer := s.modernAnswer(m)
-	if m.id == nil || answer == nil {
-		s.pass(w, r, m)
+	if m.id == nil {
+		w.WriteHeader(http.StatusAccepted) // there is none that means anything over HTTP
 		return
 	}
+	x := &exchange{agent: agentOf(r.Context()), era: spoken}
+	x.agent.Client = spoken.client
 	if wrong := checkModern(r.Header, spoken, m); wrong != nil {
 		bad = wrong
 	}
-	out := newStream(w, r)
+	if bad == nil && m.method == "tools/call" {
+		bad = s.checkParams(r.Header, m, x)
+	}
 	if bad != nil {
-		out.answer(modernStatus(bad), faultAnswer(m.id, bad))
+		(&writer{w: w}).answer(modernStatus(bad), faultAnswer(m.id, bad))
 		return
 	}
-	out.answer(answer(r.Context(), out))
-}
-
-// modernAnswer chooses who answers a modern request; nil leaves it to mcp-go.
-func (s *spot) modernAnswer(m message) func(context.Context, *stream) (int, parts) {
-	switch m.method {
-	case string(mcp.MethodToolsList):
-		return func(context.Context, *stream) (int, parts) {
-			result, bad := s.list(m.params)
-			return modernStatus(bad), answerTo(m.id, result, bad)
-		}
-	case string(mcp.MethodToolsCall):
-		return func(ctx context.Context, out *stream) (int, parts) {
-			agent := agentOf(ctx)
-			result, bad := s.call(ctx, m.params, caller{agent: agent, write: out.notify})
-			return modernStatus(bad), answerTo(m.id, result, bad)
-		}
-	case string(mcp.MethodSubscriptionsListen):
-		return func(ctx context.Context, out *stream) (int, parts) {
-			return http.StatusOK, s.listen(ctx, m, newLink(""), out.notify)
-		}
-	}
-	return nil
-}
-
-// pass lets mcp-go answer. The id travels as a token of our own, since mcp-go would round large numbers.
-func (s *spot) pass(w http.ResponseWriter, r *http.Request, m message) {
-	passed := r.Clone(r.Context())
-	if m.id == nil {
-		passed.Body = io.NopCloser(bytes.NewReader(m.encode(nil)))
-		s.lib.ServeHTTP(w, passed)
-		return
-	}
-	token := newToken()
-	passed.Body = io.NopCloser(bytes.NewReader(m.encode(token)))
-	out := &splicer{ResponseWriter: w, token: token, id: m.id}
-	s.lib.ServeHTTP(out, passed)
-	out.finish()
+	x.modern = true
+	s.flow(w, r, m, x, modernStatus)
 }
 
 // body reads the message, giving the agent time as long as something comes.
@@ -236,11 +224,40 @@ func (p *patient) Read(b []byte) (int, error) {
 	return p.Reader.Read(b)
 }
 
-// nobody takes the answer to a request of our own.
-type nobody struct{}
-
-func (nobody) Header() http.Header         { return http.Header{} }
-func (nobody) WriteHeader(int)             {}
-func (nobody) Write(p []byte) (int, error) { return len(p), nil }
-func (nobody) Flush()                      {}
-func (nobody) CanStream() bool             { return false }
+// postBatch answers a batch of an agent that may send one; false if body is none.
+func (s *spot) postBatch(w http.ResponseWriter, r *http.Request, body []byte) bool {
+	if !strings.HasPrefix(strings.TrimLeft(string(body[:min(len(body), 64)]), " \t\r\n"), "[") || s.stateless {
+		return false
+	}
+	n, done, err := s.sessions.use(r.Header.Get(sessionHeader), principalOf(r.Context()))
+	if err != nil {
+		return false
+	}
+	defer done()
+	batch, bad := readBatch(body, n.greeted().version)
+	if batch == nil && bad == nil {
+		return false
+	}
+	if bad != nil {
+		refuse(w, http.StatusBadRequest, bad)
+		return true
+	}
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	defer context.AfterFunc(n.life, cancel)()
+	answer := answerBatch(batch, func(m message) { s.hear(n.session, m) }, func(m message) parts {
+		ctx, done := n.running.start(ctx, m.id)
+		defer done()
+		result, bad := s.endpoint.answer(ctx, m, &exchange{agent: n.as(agentOf(ctx)), era: n.era(), session: n.session})
+		if cancelled(ctx) {
+			return nil
+		}
+		return answerTo(m.id, result, bad)
+	})
+	if answer == nil {
+		w.WriteHeader(http.StatusAccepted)
+		return true
+	}
+	(&writer{w: w}).answer(http.StatusOK, answer)
+	return true
+}

@@ -8,13 +8,14 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
-	"github.com/mark3labs/mcp-go/server"
 
 	"github.com/proxy-dispatch/proxy-dispatch/dispatch"
 	"github.com/proxy-dispatch/proxy-dispatch/rawjson"
+	"github.com/proxy-dispatch/proxy-dispatch/serve/framing"
 )
 
 const (
@@ -25,45 +26,47 @@ const (
 	farewell = 1500 * time.Millisecond
 )
 
-// Stdio serves one agent that writes newline-framed messages to in and reads answers from out, which
-// nobody else may write to. It returns nil when in ends or ctx is done, after running calls were
-// cancelled and at most 2 s later; an error means that it never started or that out broke.
+// Stdio serves one agent that writes messages to in and reads answers from out, which nobody else may write to. It
+// returns nil when in ends, the agent says exit or ctx is done, after running calls were cancelled and at most 2 s
+// later; an error means that it never started or that out broke.
 //
 // The goroutine reading in ends with in: a read from a terminal or pipe cannot be broken off.
 func Stdio(ctx context.Context, o Options, in io.Reader, out io.Writer) error {
 	o = o.withDefaults()
-	e, err := newEndpoint(o, o.Face, nil)
+	e, err := newEndpoint(o, o.Face)
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	c := &conn{endpoint: e, link: newLink(rand.Text()), out: &output{to: out, fail: cancel}, max: o.MaxMessage,
-		listed: sync.OnceFunc(o.OnListed), crew: newCrew()}
-	if err := e.mcp.RegisterSession(ctx, c.link); err != nil {
-		return err
-	}
-	defer e.mcp.UnregisterSession(context.WithoutCancel(ctx), c.link.id)
-	c.serve(ctx, readLines(ctx, newLines(in, o.MaxMessage)))
+	c := &conn{endpoint: e, out: &output{to: out, fail: cancel}, max: o.MaxMessage, listed: sync.OnceFunc(o.OnListed), exit: cancel}
+	c.session = e.newSession(ctx, rand.Text(), dispatch.Agent{})
+	c.session.out = c.write
+	reader := framing.NewReader(in, o.MaxMessage, o.Framing)
+	c.out.framing.Store(reader.Framing())
+	c.serve(ctx, c.readAll(ctx, reader))
 	c.end(ctx, cancel)
 	return c.out.err()
 }
 
-// incoming is one line or why there is none.
+var errExit = errors.New("the agent said exit")
+
+// incoming is one message or why there is none.
 type incoming struct {
 	line []byte
 	err  error
 }
 
-func readLines(ctx context.Context, l *lines) <-chan incoming {
+func (c *conn) readAll(ctx context.Context, r *framing.Reader) <-chan incoming {
 	read := make(chan incoming)
 	go func() {
 		defer close(read)
 		for {
-			line, err := l.next()
-			if err != nil && !errors.Is(err, errTooLong) {
+			line, err := r.Next()
+			if err != nil && !errors.Is(err, framing.ErrTooLong) && !errors.Is(err, framing.ErrHeader) {
 				return
 			}
+			c.out.framing.Store(r.Framing())
 			select {
 			case read <- incoming{line, err}:
 			case <-ctx.Done():
@@ -77,12 +80,11 @@ func readLines(ctx context.Context, l *lines) <-chan incoming {
 // conn is the conversation with one agent over stdio.
 type conn struct {
 	*endpoint
-	link    *link
+	session *session
 	out     *output
 	max     int64
-	running running
 	listed  func()
-	crew    *crew
+	exit    context.CancelCauseFunc
 }
 
 func (c *conn) serve(ctx context.Context, read <-chan incoming) {
@@ -99,71 +101,103 @@ func (c *conn) serve(ctx context.Context, read <-chan incoming) {
 	}
 }
 
-// receive handles one line. Only calls leave the reading goroutine: all else is answered from memory
+// receive handles one message. Only what may take long leaves the reading goroutine: all else is answered from memory
 // at once and in order.
 func (c *conn) receive(ctx context.Context, next incoming) {
-	if next.err != nil {
+	switch {
+	case errors.Is(next.err, framing.ErrTooLong):
 		c.out.write(faultAnswer(idAtHead(next.line), faultf(mcp.INVALID_REQUEST, "message is longer than %d bytes", c.max)))
+		return
+	case next.err != nil:
+		c.out.write(faultAnswer(nil, faultf(mcp.PARSE_ERROR, "%v", next.err)))
+		return
+	case blank(next.line):
+		return
+	}
+	if batch, bad := readBatch(next.line, c.session.greeted().version); batch != nil || bad != nil {
+		c.receiveBatch(ctx, batch, bad)
 		return
 	}
 	m, bad := parseMessage(next.line)
 	switch {
-	case blank(next.line):
 	case bad != nil && m.method != "" && m.id == nil:
 		c.log.Warn("notification refused", "method", m.method, "err", bad.Message)
 	case bad != nil:
 		c.out.write(faultAnswer(m.id, bad))
-	case m.method == "":
-		c.log.Debug("response to no request of ours")
-	case m.id == nil && m.method == string(mcp.MethodNotificationCancelled):
-		c.running.cancel(m.params)
-	case m.id != nil && m.method == string(mcp.MethodToolsCall):
-		c.spawn(ctx, m, c.call)
-	case m.id != nil && m.method == string(mcp.MethodToolsList):
-		result, bad := c.list(m.params)
-		c.out.write(answerTo(m.id, result, bad))
-		c.listed()
-	case m.id != nil && m.method == string(mcp.MethodSubscriptionsListen):
-		c.spawn(ctx, m, c.listen)
+	case m.id == nil || m.method == "":
+		c.hear(m)
+	case quick(m.method):
+		c.out.write(c.reply(ctx, m))
 	default:
-		if answer := c.handle(c.mcp.WithContext(ctx, c.link), m); answer != nil {
-			c.out.write(answer)
+		c.spawn(ctx, m)
+	}
+}
+
+// hear takes what needs no answer.
+func (c *conn) hear(m message) {
+	switch {
+	case m.method == "":
+		if !c.session.asks.answered(m) {
+			c.log.Debug("response to no request of ours")
 		}
+	case m.method == "exit":
+		c.exit(errExit)
+	case m.method == "notifications/initialized":
+		c.session.attach()
+	default:
+		c.notified(c.session, m)
 	}
 }
 
 // spawn answers a request that may take long in a goroutine that end waits for.
-func (c *conn) spawn(ctx context.Context, m message, answer func(context.Context, message) parts) {
-	ctx, done := c.running.start(ctx, m.id)
+func (c *conn) spawn(ctx context.Context, m message) {
+	c.session.attach()
+	ctx, done := c.session.running.start(ctx, m.id)
 	c.crew.run(func() {
 		defer done()
-		if line := answer(ctx, m); !cancelled(ctx) {
+		if line := c.reply(ctx, m); !cancelled(ctx) {
 			c.out.write(line)
+		}
+		if m.method == "tools/list" {
+			c.listed()
 		}
 	})
 }
 
-func (c *conn) call(ctx context.Context, m message) parts {
-	agent := dispatch.Agent{Session: c.link.id, Client: c.link.GetClientInfo().Name}
-	result, bad := c.endpoint.call(ctx, m.params, caller{agent: agent, write: func(line []byte) { c.out.write(parts{line}) }})
+// reply answers one request in the era it speaks.
+func (c *conn) reply(ctx context.Context, m message) parts {
+	x := &exchange{agent: c.session.Agent(), write: c.write}
+	spoken, bad := readEra(rawjson.Member(m.params, "_meta"))
+	if bad != nil {
+		return faultAnswer(m.id, bad)
+	}
+	if x.era = spoken; spoken.modern {
+		x.agent.Client = spoken.client
+	} else {
+		x.era, x.session = c.session.era(), c.session
+	}
+	result, bad := c.answer(ctx, m, x)
 	return answerTo(m.id, result, bad)
 }
 
-func (c *conn) listen(ctx context.Context, m message) parts {
-	return c.endpoint.listen(ctx, m, newLink(c.link.id), func(line []byte) { c.out.write(parts{line}) })
+func (c *conn) write(line []byte) bool {
+	c.out.write(parts{line})
+	return true
 }
 
 // end lets running calls finish for a moment if only the input ended, then cancels and waits.
 func (c *conn) end(ctx context.Context, cancel context.CancelCauseFunc) {
+	c.hush()
 	idle := make(chan struct{})
 	go func() { c.crew.wait(); close(idle) }()
 	select {
 	case <-idle:
-		return
 	case <-ctx.Done():
 	case <-time.After(lastWords):
 	}
+	c.session.end()
 	cancel(errors.New("the agent is gone"))
+	c.kill()
 	select {
 	case <-idle:
 	case <-time.After(farewell):
@@ -182,7 +216,7 @@ func idAtHead(head []byte) json.RawMessage {
 
 func blank(line []byte) bool {
 	for _, b := range line {
-		if b != ' ' && b != '\t' && b != '\r' {
+		if b != ' ' && b != '\t' && b != '\r' && b != '\n' {
 			return false
 		}
 	}
@@ -191,21 +225,27 @@ func blank(line []byte) bool {
 
 // output writes whole messages, one at a time.
 type output struct {
-	fail context.CancelCauseFunc
+	fail    context.CancelCauseFunc
+	framing atomic.Value // framing.Framing
 
 	mu     sync.Mutex
 	to     io.Writer
 	broken error
 }
 
-// write sends one message and its newline. After the first failure it drops everything.
+// write sends one message in its frame. After the first failure it drops everything.
 func (w *output) write(message parts) {
-	message = append(message, []byte{'\n'}).joined()
+	before, after := w.framing.Load().(framing.Framing).Around(message.size())
+	framed := make(parts, 0, len(message)+2)
+	framed = append(append(append(framed, before), message...), after).joined()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for _, piece := range message {
+	for _, piece := range framed {
 		if w.broken != nil {
 			return
+		}
+		if len(piece) == 0 {
+			continue
 		}
 		if _, err := w.to.Write(piece); err != nil {
 			w.broken = err
@@ -221,5 +261,3 @@ func (w *output) err() error {
 	defer w.mu.Unlock()
 	return w.broken
 }
-
-var _ server.SessionWithClientInfo = (*link)(nil)
