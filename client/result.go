@@ -138,6 +138,10 @@ func (r *Result) Err() error {
 		}
 	}
 	e := &ToolError{Text: strings.Join(texts, "\n"), Raw: r.Raw}
+	if said := rawjson.Member([]byte(e.Text), "error"); rawjson.Valid([]byte(e.Text)) && said != nil { // the form for programs
+		e.Code, e.Text = rawjson.Unquote(rawjson.Member(said, "code")), rawjson.Unquote(rawjson.Member(said, "message"))
+		return e
+	}
 	e.Code = strings.TrimSuffix(codeWord.FindString(e.Text), ":")
 	return e
 }
