@@ -119,5 +119,5 @@ func (in *intake) admit(from spill.Sources) error {
 	if in.to == (catalog.Ref{}) {
 		return nil
 	}
-	return in.d.flow.check(from, in.to)
+	return in.d.book.Load().flow.check(from, in.to)
 }

@@ -194,7 +194,7 @@ func (d *Dispatcher) perform(ctx context.Context, a Agent, r CallRequest) (*perf
 // crossingOf is the way of a performed call's arguments to the server.
 func (d *Dispatcher) crossingOf(a Agent, c *performed) crossing {
 	return crossing{agent: a, entry: c.entry, own: c.own, asks: c.request.asks, person: c.person, agreed: c.agreed, send: func(ctx context.Context, args json.RawMessage) (json.RawMessage, error) {
-		if m := d.made[a.View][c.own.Entry]; m != nil {
+		if m := d.madeFor(a, c.own.Entry); m != nil {
 			in := &inside{d: d, agent: a, contact: c.request.Contact}
 			raw, err := d.runMade(ctx, in, m, args)
 			c.given = c.given.With(in.from...)

@@ -101,7 +101,7 @@ const shownArguments = 1500
 // before a call leaves, so that what is shown is what will be sent.
 func (d *Dispatcher) confirm(ctx context.Context, x crossing, args json.RawMessage) error {
 	c := x.person
-	if !d.confirmation.asks(x.own.Entry) || x.agreed || c.State != nil { // the first try of a repeated request was confirmed
+	if !d.book.Load().confirmation.asks(x.own.Entry) || x.agreed || c.State != nil { // the first try of a repeated request was confirmed
 		return nil
 	}
 	name := x.entry.Ref.String() // as the agent knows it

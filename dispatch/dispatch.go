@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 
 	"github.com/proxy-dispatch/proxy-dispatch/catalog"
 	"github.com/proxy-dispatch/proxy-dispatch/dispatch/view"
@@ -36,25 +37,11 @@ type Options struct {
 	Shelf     *spill.Shelf
 	// Tokens counts what texts cost a model; nil means o200k_base.
 	Tokens *tokens.Counter
-	// Rules say which tools are seen; the zero value lets all through.
-	Rules view.Rules
-	// Views are the tool views by name. An agent with a View sees nothing else.
-	Views map[string]view.Definition
+	// Rulebook is what Apply can replace.
+	Rulebook
 	// Rights says what an agent may see at most, by its role or principal; ok is false where nothing limits it. It is
 	// asked at every look-up and must not block. Nil: nothing limits anybody.
 	Rights func(a Agent) (rules view.Rules, ok bool)
-	// Flow says which server's kept data may go into which call; the zero value lets all pass.
-	Flow Flow
-	// Confirm says which tools run only when a person agrees; the zero value lets all run.
-	Confirm ConfirmRules
-	// Hooks are run for the calls they fit, in this order, on every way to a call.
-	Hooks []HookRule
-	// Made are the tools of our own of each view, by its name; those of "" are for agents without a view.
-	Made map[string][]Made
-	// Keywords are hidden words by which search finds a server's tools.
-	Keywords map[string][]string
-	// ToolKeywords are hidden words by which search finds one tool; nil means none.
-	ToolKeywords func(server, tool string) []string
 	// Search says how tools are ranked; the zero value ranks by words.
 	Search search.Options
 	// Recorder sees every request; nil records nothing.
@@ -80,13 +67,8 @@ type Options struct {
 
 // Dispatcher answers requests. It is safe for concurrent use; Close ends it.
 type Dispatcher struct {
-	o      Options
-	lenses *lenses
-	flow   flowPolicy
-	hooks  []hookRule
-	made   madeTools
-
-	confirmation confirmation // which calls need a person's word
+	o    Options
+	book atomic.Pointer[book]
 
 	mu      sync.Mutex
 	results map[shapeKey]string // result shapes, as seen in earlier calls
@@ -97,31 +79,17 @@ func New(o Options) (*Dispatcher, error) {
 	if o.Catalog == nil || o.Forwarder == nil || o.Shelf == nil {
 		return nil, errors.New("dispatch: Catalog, Forwarder and Shelf are required")
 	}
-	flow, err := compileFlow(o.Flow)
+	o, err := withDefaults(o)
 	if err != nil {
 		return nil, err
 	}
-	confirmation, err := compileConfirm(o.Confirm)
+	b, err := compileBook(o, o.Rulebook, o.Catalog.Snapshot())
 	if err != nil {
 		return nil, err
 	}
-	o, err = withDefaults(o)
-	if err != nil {
-		return nil, err
-	}
-	hooks, err := compileHooks(o.Hooks)
-	if err != nil {
-		return nil, err
-	}
-	made, err := readMade(o.Made)
-	if err != nil {
-		return nil, err
-	}
-	l, err := newLenses(o, made)
-	if err != nil {
-		return nil, err
-	}
-	return &Dispatcher{o: o, lenses: l, flow: flow, confirmation: confirmation, hooks: hooks, made: made, results: map[shapeKey]string{}}, nil
+	d := &Dispatcher{o: o, results: map[shapeKey]string{}}
+	d.book.Store(b)
+	return d, nil
 }
 
 func withDefaults(o Options) (Options, error) {
@@ -130,9 +98,6 @@ func withDefaults(o Options) (Options, error) {
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
-	}
-	if o.ToolKeywords == nil {
-		o.ToolKeywords = func(string, string) []string { return nil }
 	}
 	if o.MediaThreshold == 0 {
 		o.MediaThreshold = 1 << 20
@@ -156,7 +121,7 @@ func withDefaults(o Options) (Options, error) {
 }
 
 // Close frees the search indexes. Requests must have ended.
-func (d *Dispatcher) Close() error { return d.lenses.close() }
+func (d *Dispatcher) Close() error { return d.book.Load().lenses.close() }
 
 // Handle answers one use of the one tool with a complete MCP CallToolResult. What goes wrong is in the
 // result, as text an agent can act on.

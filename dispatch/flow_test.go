@@ -102,7 +102,7 @@ func newFlowHouse(t *testing.T, f Flow) (*Dispatcher, *house, *strings.Replacer)
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.flow = policy
+	d.book.Load().flow = policy
 	return d, h, strings.NewReplacer("ROWS", rows, "MIX", mix, "PASSED", passed, "PICKED", picked, "FILE", file)
 }
 

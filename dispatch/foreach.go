@@ -88,7 +88,7 @@ func (d *Dispatcher) checkElements(a Agent, from spill.Sources, call CallRequest
 		return nil
 	}
 	if e := d.known(a, call); e != nil {
-		return d.flow.check(from, d.Seen(a).Origin(e).Entry.Ref)
+		return d.book.Load().flow.check(from, d.Seen(a).Origin(e).Entry.Ref)
 	}
 	return nil // the calls themselves will say what is wrong
 }

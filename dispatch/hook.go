@@ -97,7 +97,7 @@ func compileHooks(rules []HookRule) ([]hookRule, error) {
 // that one of them may have.
 func (d *Dispatcher) hooksFor(a Agent, ref catalog.Ref, after bool) []hookRule {
 	var out []hookRule
-	for _, h := range d.hooks {
+	for _, h := range d.book.Load().hooks {
 		if h.After == after && suits(h.views, a.View) && suits(h.servers, ref.Server) && (ref.Name == "" || suits(h.tools, ref.Name, ref.String())) {
 			out = append(out, h)
 		}

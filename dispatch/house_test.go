@@ -151,7 +151,7 @@ func newHouse(t testing.TB, change func(*Options)) (*Dispatcher, *house) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := Options{Catalog: h, Forwarder: h, Shelf: shelf, Tokens: counter, Rules: view.Rules{Deny: []string{"*wipe"}}}
+	o := Options{Catalog: h, Forwarder: h, Shelf: shelf, Tokens: counter, Rulebook: Rulebook{Rules: view.Rules{Deny: []string{"*wipe"}}}}
 	if change != nil {
 		change(&o)
 	}

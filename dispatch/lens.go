@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -18,6 +19,7 @@ import (
 const (
 	maxLenses  = 256
 	maxIndexes = 8
+	maxGiven   = 4 * maxLenses // definitions that outlive a change of the rules
 )
 
 // lens is what one kind of agent sees, with all that is derived from it. Everything that looks something up
@@ -49,6 +51,7 @@ type lenses struct {
 
 	mu      sync.Mutex
 	all     map[lensKey]*lens
+	given   map[lensKey]json.RawMessage // definitions that agents have from before the rules changed
 	clock   uint64
 	indexed []*lens // those with an index, the last used one last
 }
@@ -56,12 +59,12 @@ type lenses struct {
 // lensKey is what lenses differ by; agents with equal keys see the same.
 type lensKey struct{ view, rights string }
 
-func newLenses(o Options, made madeTools) (*lenses, error) {
+func newLenses(o Options, made madeTools, start *catalog.Snapshot) (*lenses, error) {
 	policy, err := view.Compile(o.Rules)
 	if err != nil {
 		return nil, fmt.Errorf("compile rules: %w", err)
 	}
-	l := &lenses{policy: policy, views: o.Views, rights: o.Rights, start: o.Catalog.Snapshot(), made: made, stringArguments: o.StringArguments, all: map[lensKey]*lens{}}
+	l := &lenses{policy: policy, views: o.Views, rights: o.Rights, start: start, made: made, stringArguments: o.StringArguments, all: map[lensKey]*lens{}}
 	for name, def := range o.Views {
 		if _, err := view.NewLens(policy, nil, &def); err != nil {
 			return nil, fmt.Errorf("view %q: %w", name, err)
@@ -100,6 +103,9 @@ func (l *lenses) of(a Agent) *lens {
 	found := l.all[key]
 	if found == nil {
 		found = l.newLens(l.rulesFor(a.View, rights))
+		if d := l.given[key]; d != nil {
+			found.definition = d
+		}
 		l.all[key] = found
 	}
 	found.used = l.clock
@@ -151,7 +157,23 @@ func (l *lenses) searched(used *lens) error {
 	return closeIndexes(gone)
 }
 
-// close frees all indexes. Requests must have ended.
+// inherit keeps the definitions that agents were given.
+func (l *lenses) inherit(old *lenses) {
+	l.plain.definition = old.plain.definition
+	old.mu.Lock()
+	defer old.mu.Unlock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.given = map[lensKey]json.RawMessage{}
+	if len(old.given) < maxGiven {
+		maps.Copy(l.given, old.given)
+	}
+	for key, lens := range old.all {
+		l.given[key] = lens.definition
+	}
+}
+
+// close frees all indexes; it waits for the searches that use them.
 func (l *lenses) close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -171,7 +193,7 @@ func closeIndexes(of []*lens) (err error) {
 func (d *Dispatcher) Seen(a Agent) *view.View { return d.lens(a).over(d.o.Catalog.Snapshot()) }
 
 // lens returns the lens of an agent.
-func (d *Dispatcher) lens(a Agent) *lens { return d.lenses.of(a) }
+func (d *Dispatcher) lens(a Agent) *lens { return d.book.Load().lenses.of(a) }
 
 // over returns what is seen of a snapshot.
 func (l *lens) over(s *catalog.Snapshot) *view.View {

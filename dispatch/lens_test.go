@@ -180,10 +180,10 @@ func TestLensesAreBounded(t *testing.T) {
 			askAs(t, d, a, `{"action":"search","query":"say a message"}`)
 		}
 	}
-	if got := len(d.lenses.all); got != maxLenses {
+	if got := len(d.book.Load().lenses.all); got != maxLenses {
 		t.Errorf("got %d lenses, want %d", got, maxLenses)
 	}
-	if got := len(d.lenses.indexed); got != maxIndexes {
+	if got := len(d.book.Load().lenses.indexed); got != maxIndexes {
 		t.Errorf("got %d indexes, want %d", got, maxIndexes)
 	}
 }

@@ -62,6 +62,20 @@ func readMade(all map[string][]Made) (madeTools, error) {
 	return out, nil
 }
 
+// madeFor returns the tool of our own that stands behind an entry an agent sees, nil if a server does. It goes by name:
+// the rules may have been replaced since the entry was found.
+func (d *Dispatcher) madeFor(a Agent, e *catalog.Entry) Made {
+	if e.Server != view.Own {
+		return nil
+	}
+	for own, m := range d.book.Load().made[a.View] {
+		if own.Name == e.Name {
+			return m
+		}
+	}
+	return nil
+}
+
 // inside is the Inside of one call.
 type inside struct {
 	d       *Dispatcher

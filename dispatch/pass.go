@@ -72,7 +72,7 @@ func (d *Dispatcher) pass(ctx context.Context, a Agent, r PassRequest) (passed, 
 		args = json.RawMessage("{}")
 	}
 	x := crossing{agent: a, entry: entry, own: own, asks: r.asks, person: r.Contact, send: func(ctx context.Context, sent json.RawMessage) (json.RawMessage, error) {
-		if m := d.made[a.View][own.Entry]; m != nil {
+		if m := d.madeFor(a, own.Entry); m != nil {
 			return d.runMade(ctx, &inside{d: d, agent: a, contact: r.Contact}, m, sent)
 		}
 		return forward(ctx, inOwnWords(r.Params, own.Entry, args, sent))

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -19,9 +20,7 @@ import (
 // dispatchOptions are the options of the dispatcher that a configuration sets.
 func dispatchOptions(cfg *config.Config) dispatch.Options {
 	o := dispatch.Options{
-		Rules: rulesOf(cfg), Confirm: confirmOf(cfg), Flow: flowOf(cfg), Keywords: keywordsOf(cfg),
 		SearchBudget: cfg.Search.Budget, StringArguments: cfg.Definition.Arguments == "string",
-		SharesFiles: func(server string) bool { return sharesFiles(cfg, server) },
 	}
 	if t := cfg.Spill.Threshold; t != nil {
 		o.Threshold = int(*t)
@@ -38,20 +37,40 @@ func dispatchOptions(cfg *config.Config) dispatch.Options {
 	return o
 }
 
-// sharesFiles tells whether a server can open files of this machine: it is a process here, or a part of this one.
-func sharesFiles(cfg *config.Config, name string) bool {
+// rulebookOf is what the dispatcher's rules are in a configuration.
+func rulebookOf(cfg *config.Config) dispatch.Rulebook {
+	return dispatch.Rulebook{Rules: rulesOf(cfg), Confirm: confirmOf(cfg), Flow: flowOf(cfg), Keywords: keywordsOf(cfg), ToolKeywords: toolKeywords(cfg)}
+}
+
+// serverNamed returns a server as the configuration in force has it, nil if there is none of that name.
+func (p *program) serverNamed(name string) *config.Server {
+	cfg := p.inForce.Load()
 	for i := range cfg.Servers {
 		if s := &cfg.Servers[i]; s.Name == name {
-			return s.Command != "" || s.Builtin != ""
+			return s
 		}
 	}
-	return false
+	return nil
+}
+
+// sharesFiles tells whether a server can open files of this machine: it is a process here, or a part of this one.
+func (p *program) sharesFiles(name string) bool {
+	s := p.serverNamed(name)
+	return s != nil && (s.Command != "" || s.Builtin != "")
+}
+
+// identity changes with everything a server is made of: a part of this program is made of more than its own entry.
+func (p *program) identity(s *config.Server) string {
+	if s.Builtin == "" {
+		return s.ID
+	}
+	return fmt.Sprint(s.ID, s.ReadOnly, p.cfg.AllowedRoots)
 }
 
 // server gives the fleet's options of one configured server.
 func (p *program) server(s *config.Server) downstream.Server {
 	out := downstream.Server{
-		Name: s.Name, Command: s.Command, Args: s.Args, Env: s.Env, Dir: s.Dir, URL: s.URL, Headers: s.Headers, Transport: s.Transport,
+		Name: s.Name, ID: p.identity(s), Command: s.Command, Args: s.Args, Env: s.Env, Dir: s.Dir, URL: s.URL, Headers: s.Headers, Transport: s.Transport,
 		Timeout: s.Timeout, StartTimeout: s.StartTimeout, Lazy: s.Lazy, Disabled: s.Disabled, Unset: s.Unset, Protocol: s.Protocol,
 		Describe: s.Describe, Framing: s.Framing, PerAgent: s.PerAgent,
 	}

@@ -66,8 +66,9 @@ func (c *console) serve(ctx context.Context, s serving, words []string) error {
 	if c.verbose {
 		level = "debug"
 	}
+	redact := newRedaction(cfg)
 	log, closer, err := observe.NewLogger(observe.LogOptions{
-		Level: level, Format: cfg.Log.Format, File: cfg.Log.File, Stderr: c.err, Redact: cfg.Redactor().Redact,
+		Level: level, Format: cfg.Log.Format, File: cfg.Log.File, Stderr: c.err, Redact: redact.Redact,
 	})
 	if err != nil {
 		return err
@@ -77,7 +78,7 @@ func (c *console) serve(ctx context.Context, s serving, words []string) error {
 	if err != nil {
 		return err
 	}
-	p, err := wire(ctx, cfg, wiring{log: log, lasting: true, door: door})
+	p, err := wire(ctx, cfg, wiring{log: log, redact: redact, lasting: true, door: door})
 	if err != nil {
 		return err
 	}

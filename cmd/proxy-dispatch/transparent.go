@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 
 	"github.com/proxy-dispatch/proxy-dispatch/dispatch"
-	"github.com/proxy-dispatch/proxy-dispatch/downstream"
 	"github.com/proxy-dispatch/proxy-dispatch/serve"
 	"github.com/proxy-dispatch/proxy-dispatch/serve/transparent"
 )
@@ -12,10 +11,7 @@ import (
 // transparentFace makes the face transparent, which follows what the catalog and the servers say until Close.
 func (p *program) transparentFace() serve.Face {
 	t := p.cfg.Transparent
-	servers := surroundings{p.fleet, map[string]bool{}}
-	for _, s := range p.cfg.Servers {
-		servers.own[s.Name] = s.PerAgent
-	}
+	servers := surroundings{p}
 	p.transparent = transparent.New(transparent.Options{Dispatcher: p.dispatcher, Servers: servers,
 		Plain: t.Names == "plain", Patience: t.Wait, Spill: t.Spill, Log: p.log})
 	unwatch := p.catalog.Watch(p.transparent.Changed)
@@ -24,10 +20,7 @@ func (p *program) transparentFace() serve.Face {
 }
 
 // surroundings is what the face transparent does with servers beside requests.
-type surroundings struct {
-	fleet *downstream.Fleet
-	own   map[string]bool
-}
+type surroundings struct{ *program }
 
 // State implements transparent.Servers.
 func (s surroundings) State(server string) string {
@@ -36,7 +29,10 @@ func (s surroundings) State(server string) string {
 }
 
 // Own implements transparent.Servers.
-func (s surroundings) Own(server string) bool { return s.own[server] }
+func (s surroundings) Own(server string) bool {
+	c := s.serverNamed(server)
+	return c != nil && c.PerAgent
+}
 
 // Notify implements transparent.Servers.
 func (s surroundings) Notify(a dispatch.Agent, server, method string, params json.RawMessage) {

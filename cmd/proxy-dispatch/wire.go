@@ -8,11 +8,11 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"github.com/proxy-dispatch/proxy-dispatch/catalog"
 	"github.com/proxy-dispatch/proxy-dispatch/cmd/internal/config"
-	"github.com/proxy-dispatch/proxy-dispatch/cmd/internal/config/secret"
 	"github.com/proxy-dispatch/proxy-dispatch/cmd/internal/observe"
 	"github.com/proxy-dispatch/proxy-dispatch/dispatch"
 	"github.com/proxy-dispatch/proxy-dispatch/downstream"
@@ -25,7 +25,8 @@ import (
 type program struct {
 	cfg        *config.Config
 	log        *slog.Logger
-	redactor   *secret.Redactor
+	redactor   *redaction
+	inForce    atomic.Pointer[config.Config] // cfg, or what a reload put in its place
 	fleet      *downstream.Fleet
 	catalog    *catalog.Catalog
 	counter    *tokens.Counter
@@ -42,6 +43,7 @@ type program struct {
 // wiring says what a command needs of the house.
 type wiring struct {
 	log     *slog.Logger
+	redact  *redaction  // of the log as well; nil: of the configuration alone
 	lasting bool        // the program stays: it follows what servers say and records what agents do
 	keep    bool        // results outlive the process
 	door    *doorkeeper // who may come in, and with which rights; nil: everybody, with all
@@ -50,7 +52,11 @@ type wiring struct {
 
 // wire builds the house of a configuration. Nothing is started; Close ends everything.
 func wire(ctx context.Context, cfg *config.Config, w wiring) (p *program, err error) {
-	p = &program{cfg: cfg, log: w.log, redactor: cfg.Redactor(), door: w.door}
+	p = &program{cfg: cfg, log: w.log, redactor: w.redact, door: w.door}
+	if p.redactor == nil {
+		p.redactor = newRedaction(cfg)
+	}
+	p.inForce.Store(cfg)
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, p.Close())
@@ -70,7 +76,7 @@ func wire(ctx context.Context, cfg *config.Config, w wiring) (p *program, err er
 		return p, err
 	}
 	o := dispatchOptions(cfg)
-	o.ToolKeywords = toolKeywords(cfg)
+	o.Rulebook, o.SharesFiles = rulebookOf(cfg), p.sharesFiles
 	if o.Search, err = rankingOf(cfg, cache); err != nil {
 		return p, &exitError{exitUsage, err}
 	}
@@ -138,11 +144,7 @@ func (p *program) openServers(w wiring, cache string) error {
 		Redact: func(_, text string) string { return p.redactor.RedactStderr(text) },
 	}
 	var known []catalog.ServerOptions
-	for i := range p.cfg.Servers {
-		s := &p.cfg.Servers[i]
-		o.Servers = append(o.Servers, p.server(s))
-		known = append(known, catalog.ServerOptions{Name: s.Name, ID: s.ID, Description: s.Description, Lazy: s.Lazy, Disabled: s.Disabled})
-	}
+	o.Servers, known = p.servers(p.cfg)
 	// The fleet reports events before the catalog that hears them exists; it has no server started until then.
 	if w.lasting {
 		o.OnEvent = func(e downstream.Event) { p.follow(e) }
@@ -165,12 +167,23 @@ func (p *program) openServers(w wiring, cache string) error {
 	return nil
 }
 
+// servers are those of a configuration, for the fleet and for the catalog.
+func (p *program) servers(cfg *config.Config) (fleet []downstream.Server, known []catalog.ServerOptions) {
+	for i := range cfg.Servers {
+		s := &cfg.Servers[i]
+		fleet = append(fleet, p.server(s))
+		known = append(known, catalog.ServerOptions{Name: s.Name, ID: s.ID, Description: s.Description, Lazy: s.Lazy, Disabled: s.Disabled})
+	}
+	return fleet, known
+}
+
 // observed says what the observer shows beside requests.
 func (p *program) observed() observe.Options {
 	o := observe.Options{
 		Log: p.log, Tracing: observe.TracingFromEnv(os.LookupEnv), Version: versionText(),
-		State: func(server string) string { state, _ := p.fleet.State(server); return string(state) },
-		Spill: func() (int, int64) { s := p.shelf.Stats(); return s.Files, s.Bytes },
+		Servers: p.serverNames,
+		State:   func(server string) string { state, _ := p.fleet.State(server); return string(state) },
+		Spill:   func() (int, int64) { s := p.shelf.Stats(); return s.Files, s.Bytes },
 		Saved: func() int {
 			answer, err := p.dispatcher.Status(context.Background(), dispatch.Agent{}, dispatch.StatusRequest{})
 			if err != nil {
@@ -179,10 +192,16 @@ func (p *program) observed() observe.Options {
 			return answer.Tokens.Saved
 		},
 	}
-	for _, s := range p.cfg.Servers {
-		o.Servers = append(o.Servers, s.Name)
-	}
 	return o
+}
+
+// serverNames are those of the configuration in force.
+func (p *program) serverNames() []string {
+	var names []string
+	for _, s := range p.inForce.Load().Servers {
+		names = append(names, s.Name)
+	}
+	return names
 }
 
 // closeObserver sends the traces that wait, as far as a moment allows.

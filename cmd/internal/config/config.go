@@ -192,6 +192,9 @@ func decode(path string, data []byte, env Env) *decoder {
 // Redactor returns the redactor of every secret of the configuration.
 func (c *Config) Redactor() *secret.Redactor { return c.secrets.Redactor() }
 
+// AddSecrets adds every secret of the configuration to a set.
+func (c *Config) AddSecrets(to *secret.Set) { to.AddAll(&c.secrets) }
+
 // RedactorOf returns the redactor of a file that may be faulty: it knows every secret that could be
 // found in it all the same.
 func RedactorOf(path string, data []byte, env func(string) (string, bool)) *secret.Redactor {

@@ -89,19 +89,15 @@ func (o *Observer) Metrics() http.Handler {
 
 // labels keeps the number of series bounded: names that agents or servers make up end as "other".
 type labels struct {
-	servers map[string]bool
+	servers func() []string // the configured ones
 	max     int
 
 	mu   sync.RWMutex
 	seen map[[2]string]bool
 }
 
-func newLabels(servers []string, maxTools int) *labels {
-	l := &labels{servers: make(map[string]bool, len(servers)), max: maxTools, seen: map[[2]string]bool{}}
-	for _, s := range servers {
-		l.servers[s] = true
-	}
-	return l
+func newLabels(servers func() []string, maxTools int) *labels {
+	return &labels{servers: servers, max: maxTools, seen: map[[2]string]bool{}}
 }
 
 // of returns the labels of a resolved connection and tool; both are empty when nothing was resolved.
@@ -109,15 +105,15 @@ func (l *labels) of(connection, tool string) (string, string) {
 	if connection == "" {
 		return "", ""
 	}
-	if !l.servers[connection] {
-		return other, other
-	}
 	pair := [2]string{connection, tool}
 	l.mu.RLock()
 	known := l.seen[pair]
 	l.mu.RUnlock()
 	if known {
 		return connection, tool
+	}
+	if !slices.Contains(l.servers(), connection) {
+		return other, other
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -162,7 +158,7 @@ func (c *current) Collect(ch chan<- prometheus.Metric) {
 	}
 	gauge(c.tracks, 1, c.o.Version)
 	if c.o.State != nil {
-		for _, s := range c.o.Servers {
+		for _, s := range c.o.Servers() {
 			now := c.o.State(s)
 			for _, state := range states {
 				v := 0.0

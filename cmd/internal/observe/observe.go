@@ -15,8 +15,8 @@ import (
 type Options struct {
 	// Log receives one audit line per request: calls at level info, the rest at debug. Nil: none.
 	Log *slog.Logger
-	// Servers are the connections that may stand in metric labels; any other is "other".
-	Servers []string
+	// Servers gives the connections that may stand in metric labels; any other is "other". Nil: none.
+	Servers func() []string
 	// MaxTools bounds the distinct connection and tool pairs in metric labels; more become "other".
 	// Default 500.
 	MaxTools int
@@ -49,6 +49,9 @@ var _ dispatch.Recorder = (*Observer)(nil)
 func New(ctx context.Context, o Options) (*Observer, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Servers == nil {
+		o.Servers = func() []string { return nil }
 	}
 	if o.MaxTools == 0 {
 		o.MaxTools = 500

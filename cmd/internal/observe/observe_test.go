@@ -129,7 +129,7 @@ func scrape(t *testing.T, ob *Observer) string {
 
 func TestMetrics(t *testing.T) {
 	ob := open(t, Options{
-		Servers: []string{"files", "web"}, MaxTools: 2, Version: "v1",
+		Servers: func() []string { return []string{"files", "web"} }, MaxTools: 2, Version: "v1",
 		State: func(s string) string { return map[string]string{"files": "ready", "web": "needs login"}[s] },
 		Spill: func() (int, int64) { return 3, 4096 },
 		Saved: func() int { return 1234 },
@@ -176,7 +176,7 @@ func TestMetrics(t *testing.T) {
 }
 
 func TestConcurrentRequests(t *testing.T) {
-	ob := open(t, Options{Servers: []string{"s"}, MaxTools: 10})
+	ob := open(t, Options{Servers: func() []string { return []string{"s"} }, MaxTools: 10})
 	var wg sync.WaitGroup
 	for i := range 64 {
 		wg.Go(func() {
