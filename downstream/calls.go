@@ -3,6 +3,7 @@ package downstream
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 )
 
 // call is a request of the outside that is under way.
@@ -19,8 +20,9 @@ type call struct {
 
 // desk knows the calls under way and decides whose a word of the server is.
 type desk struct {
-	mu    sync.Mutex
-	calls map[int64]*call
+	mu      sync.Mutex
+	calls   map[int64]*call
+	guessed atomic.Bool // a word without an owner went to a call that may not be its own
 }
 
 func (d *desk) open(c *call) {
@@ -60,6 +62,7 @@ func (d *desk) owner(id int64) (c *call, shared bool) {
 	}
 	for _, other := range d.calls {
 		switch {
+		case other.ctx.Err() != nil: // about to end
 		case c == nil:
 			c = other
 		case c.request.Asker != other.request.Asker || c.request.Asker == "":
@@ -82,4 +85,23 @@ func (d *desk) during(c *call) (context.Context, bool) {
 		c.asking, c.end = context.WithCancel(c.ctx)
 	}
 	return c.asking, true
+}
+
+// settle waits until the other calls of an agent have heard what may have been meant for one that is over: it came
+// before the result.
+func (d *desk) settle(ctx context.Context, over *call) {
+	if !d.guessed.Load() || over.request.Asker == "" {
+		return
+	}
+	var others []*call
+	d.mu.Lock()
+	for _, c := range d.calls {
+		if c.request.Asker == over.request.Asker && c.request.Told != nil {
+			others = append(others, c)
+		}
+	}
+	d.mu.Unlock()
+	for _, c := range others {
+		c.box.flush(ctx)
+	}
 }

@@ -46,6 +46,9 @@ type fixture struct {
 	cancelled []string
 	replies   chan []byte
 	greeted   bool
+	asked     map[string]chan string // questions that wait for an answer
+	answered  int                    // answers to questions
+	greeting  json.RawMessage        // the params of initialize
 }
 
 func newFixture(faults []string) *fixture {
@@ -82,7 +85,7 @@ func (f *fixture) serve() {
 	}
 	in := bufio.NewReaderSize(os.Stdin, 1<<20)
 	for {
-		line, err := in.ReadBytes('\n')
+		line, err := f.read(in)
 		if len(line) > 0 {
 			f.take(line)
 		}
@@ -113,7 +116,14 @@ func startGrandchild() {
 func (f *fixture) write(text string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.out.WriteString(text)
+	if f.has("framed") {
+		for line := range strings.Lines(text) {
+			line = strings.TrimSpace(line)
+			fmt.Fprintf(f.out, "Content-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(line), line)
+		}
+	} else {
+		f.out.WriteString(text)
+	}
 	f.out.Flush()
 }
 
@@ -137,11 +147,11 @@ func (f *fixture) take(line []byte) {
 	}
 	switch {
 	case m.Method == "":
-		f.replies <- bytes.TrimSpace(line)
+		f.settle(string(m.ID), line)
 	case m.Method == "initialize" && f.has("modern"):
 		f.refuse(m.ID, `{"code":-32022,"message":"unsupported protocol version","data":{"supported":["2026-07-28"]}}`)
 	case m.Method == "initialize":
-		f.greeted = true
+		f.greeted, f.greeting = true, m.Params
 		f.answer(m.ID, `{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"fixture","version":"1"},"big":12345678901234567890}`)
 	case m.Method == "server/discover" && f.has("modern"):
 		f.greeted = true
@@ -152,6 +162,8 @@ func (f *fixture) take(line []byte) {
 		f.mu.Lock()
 		f.cancelled = append(f.cancelled, string(m.Params))
 		f.mu.Unlock()
+	case strings.HasPrefix(m.Method, "notifications/") && m.Method != "notifications/initialized":
+		f.write(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/heard","params":%s}`+"\n", bytes.TrimSpace(line)))
 	case m.ID != nil:
 		f.call(m.ID, m.Method, m.Params, line)
 	}
@@ -188,7 +200,9 @@ func (f *fixture) call(id json.RawMessage, method string, params, line []byte) {
 	case "half":
 		f.write(`{"jsonrpc":"2.0","id":` + string(id) + `,"result":{"content":[{"ty`)
 		os.Exit(0)
-	case "mute", "subscriptions/listen": // no answer, ever
+	case "mute": // no answer, ever
+	case "subscriptions/listen": // neither
+		f.listen(id, params)
 	case "big":
 		f.big(id, params)
 	default:
@@ -223,7 +237,7 @@ func (f *fixture) callMore(id json.RawMessage, method string, params []byte) {
 	case "batch":
 		f.write(fmt.Sprintf(`[{"jsonrpc":"2.0","method":"notifications/tools/list_changed"},{"jsonrpc":"2.0","id":%s,"result":{"batched":1}}]`+"\n", id))
 	default:
-		f.refuse(id, `{"code":-32601,"message":"method not found"}`)
+		f.callWithQuestions(id, method, params)
 	}
 }
 

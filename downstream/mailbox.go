@@ -1,6 +1,7 @@
 package downstream
 
 import (
+	"context"
 	"encoding/json"
 	"sync"
 )
@@ -26,10 +27,11 @@ type mailbox struct {
 	worker  sync.WaitGroup
 }
 
-// said is one notification; progress has no method.
+// said is one notification; progress has no method. Or it is somebody who waits for those before it.
 type said struct {
-	method string
-	params json.RawMessage
+	method  string
+	params  json.RawMessage
+	reached chan struct{}
 }
 
 // put takes a notification; false if nobody wants it any longer, or if too much waits.
@@ -39,7 +41,7 @@ func (b *mailbox) put(s said) bool {
 	if b.closed || len(b.items) >= maxTold || b.bytes+len(s.params) > maxToldBytes {
 		return false
 	}
-	if s.method == "" {
+	if s.method == "" && s.reached == nil {
 		if b.reports++; b.reports > maxProgress {
 			b.dropReport()
 		}
@@ -55,7 +57,7 @@ func (b *mailbox) put(s said) bool {
 
 func (b *mailbox) dropReport() {
 	for i, s := range b.items {
-		if s.method == "" {
+		if s.method == "" && s.reached == nil {
 			b.items = append(b.items[:i], b.items[i+1:]...)
 			b.bytes -= len(s.params)
 			b.reports--
@@ -76,12 +78,33 @@ func (b *mailbox) deliver() {
 			return
 		}
 		for _, s := range items {
-			if s.method == "" {
+			switch {
+			case s.reached != nil:
+				close(s.reached)
+			case s.method == "":
 				b.progress(s.params)
-			} else {
+			default:
 				b.told(s.method, s.params)
 			}
 		}
+	}
+}
+
+// flush waits until what came so far was heard, or the call that it came for is over.
+func (b *mailbox) flush(ctx context.Context) {
+	b.mu.Lock()
+	idle := !b.running
+	b.mu.Unlock()
+	if idle {
+		return
+	}
+	reached := make(chan struct{})
+	if !b.put(said{reached: reached}) {
+		return
+	}
+	select {
+	case <-reached:
+	case <-ctx.Done():
 	}
 }
 
@@ -90,6 +113,11 @@ func (b *mailbox) finish(drop bool) {
 	b.mu.Lock()
 	b.closed = true
 	if drop {
+		for _, s := range b.items {
+			if s.reached != nil {
+				close(s.reached)
+			}
+		}
 		b.items, b.reports, b.bytes = nil, 0, 0
 	}
 	b.mu.Unlock()

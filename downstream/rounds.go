@@ -19,7 +19,7 @@ const (
 	maxRounds  = 20 // of one request
 	maxRetries = 5  // rounds in a row in which nothing was asked
 	maxInputs  = 64 // of one round
-	firstRetry = 50 * time.Millisecond
+	firstRetry = 25 * time.Millisecond
 )
 
 // inputs are what a server of the new era wants to know before it goes on.

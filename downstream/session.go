@@ -79,7 +79,10 @@ func (s *session) said(callID int64, method string, params []byte) {
 	params, subscribed := s.topics.strip(params)
 	if !subscribed {
 		c, _ := s.desk.owner(callID)
-		if c != nil && c.request.Told != nil && c.box.put(said{method, params}) {
+		if c != nil && c.request.Told != nil && c.box.put(said{method: method, params: params}) {
+			if callID == 0 {
+				s.desk.guessed.Store(true)
+			}
 			return
 		}
 	}
@@ -124,6 +127,7 @@ func (s *session) once(ctx context.Context, k *clock, r *Request, params json.Ra
 	result, err := s.send(ctx, c.id, r.Method, full)
 	s.desk.close(c)
 	c.box.finish(err != nil && ctx.Err() != nil)
+	s.desk.settle(ctx, c)
 	s.heard(ctx)
 	return result, err
 }
