@@ -31,10 +31,18 @@ type events struct {
 	lastID string        // of the last whole event that had one
 	retry  time.Duration // as the server wants it; 0 if it did not say
 	heard  bool          // an event with data came
+	hasty  bool          // an event that is too large is the last
 }
 
 func newEvents(r io.Reader, max int64) *events {
 	return &events{lines: wire.NewLines(r, max+field, firstBuffer), max: max}
+}
+
+// giveUp makes an event that is too large the last: its end is not waited for.
+func (e *events) giveUp() *events {
+	e.hasty = true
+	e.lines.GiveUp()
+	return e
 }
 
 // next gives the next event that has data. An event that is too large is skipped: its error is wire.ErrTooLarge, and
@@ -48,6 +56,9 @@ func (e *events) next() (event, error) {
 		line, err := e.lines.Next()
 		switch {
 		case errors.Is(err, wire.ErrTooLarge):
+			if e.hasty {
+				return event{}, err
+			}
 			tooLarge = err
 			continue
 		case err != nil:
@@ -56,6 +67,9 @@ func (e *events) next() (event, error) {
 		if line = bytes.TrimSuffix(line, []byte("\r")); len(line) > 0 {
 			if tooLarge == nil && int64(len(ev.data)+len(line)) > e.max+field {
 				tooLarge = fmt.Errorf("%w: an event of more than %d bytes", wire.ErrTooLarge, e.max)
+				if e.hasty {
+					return event{}, tooLarge
+				}
 			}
 			if tooLarge == nil {
 				e.read(&ev, &id, line)
@@ -95,7 +109,7 @@ func (e *events) read(ev *event, id **string, line []byte) {
 		}
 	case "retry":
 		if ms, err := strconv.ParseUint(string(value), 10, 32); err == nil {
-			e.retry = min(time.Duration(ms)*time.Millisecond, maxRetry)
+			e.retry = max(leastPause, min(time.Duration(ms)*time.Millisecond, maxRetry))
 		}
 	}
 }

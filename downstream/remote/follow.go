@@ -24,7 +24,7 @@ const (
 func (c *Conn) follow(ctx context.Context, id int64, response *http.Response) (wire.Message, error) {
 	body := response.Body
 	defer func() { body.Close() }()
-	stream := newEvents(body, c.max)
+	stream := newEvents(body, c.max).giveUp()
 	for idle := 0; ; idle++ {
 		m, err := c.read(id, stream)
 		if err == nil {
@@ -50,7 +50,7 @@ func (c *Conn) follow(ctx context.Context, id int64, response *http.Response) (w
 		if err == nil { // otherwise the next turn tries again
 			body.Close()
 			body = again.Body
-			stream = stream.resumed(body)
+			stream = stream.resumed(body).giveUp()
 		}
 	}
 }
@@ -74,7 +74,7 @@ func (c *Conn) read(id int64, stream *events) (wire.Message, error) {
 func (e *events) pause(idle int) time.Duration {
 	first := firstPause
 	if e.retry > 0 {
-		first = max(e.retry, leastPause)
+		first = e.retry
 	}
 	return min(first<<min(idle, 10), max(first, mostPause))
 }

@@ -24,8 +24,8 @@ type frames struct {
 	max   int64
 }
 
-func newFrames(r io.Reader, max int64) *frames {
-	return &frames{NewLines(r, max, firstBuffer), max}
+func newFrames(r io.Reader, limit int64) *frames {
+	return &frames{NewLines(r, max(limit, maxHeader), firstBuffer), limit}
 }
 
 // next is like that of Lines.
@@ -46,17 +46,25 @@ func (f *frames) next() ([]byte, *tooLong, error) {
 		name, value, found := bytes.Cut(line, []byte(":"))
 		switch {
 		case line[0] == '{' || line[0] == '[' || !found || len(line) > maxHeader:
-			return line, nil, nil
+			return f.bare(line)
 		case bytes.EqualFold(bytes.TrimSpace(name), []byte("Content-Length")):
 			n, err := strconv.ParseInt(string(bytes.TrimSpace(value)), 10, 64)
 			if err != nil || n < 0 {
-				return line, nil, nil
+				return f.bare(line)
 			}
 			size = n
 		case size < 0 && !bytes.EqualFold(bytes.TrimSpace(name), []byte("Content-Type")):
-			return line, nil, nil
+			return f.bare(line)
 		}
 	}
+}
+
+// bare is a line outside of a frame.
+func (f *frames) bare(line []byte) ([]byte, *tooLong, error) {
+	if int64(len(line)) > f.max {
+		return nil, &tooLong{int64(len(line)), ends(nil, line), lastOf(nil, line)}, nil
+	}
+	return line, nil, nil
 }
 
 // exactly gives the next size bytes, in memory of their own, or what is left of them when the stream ends.

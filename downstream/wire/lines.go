@@ -20,6 +20,7 @@ type Lines struct {
 	r        io.Reader
 	max      int64
 	first    int
+	hasty    bool
 	buf      []byte
 	from, to int // unread bytes of buf
 }
@@ -34,6 +35,9 @@ type tooLong struct {
 func NewLines(r io.Reader, max int64, buffer int) *Lines {
 	return &Lines{r: r, max: max, first: buffer, buf: make([]byte, buffer)}
 }
+
+// GiveUp makes a line that is too long the last: its end is not waited for.
+func (l *Lines) GiveUp() { l.hasty = true }
 
 // Next gives the next line without its break, in memory of its own. The last line needs no break; after it comes the
 // reader's error. A line that is too long is skipped; its error is ErrTooLarge, and the next one can be read.
@@ -106,7 +110,7 @@ func (l *Lines) consume(n int) {
 func (l *Lines) skip(parts [][]byte, size int64) ([]byte, *tooLong, error) {
 	head := ends(parts, l.buf[l.from:l.to])
 	var tail []byte
-	for {
+	for !l.hasty {
 		rest := l.buf[l.from:l.to]
 		if n := bytes.IndexByte(rest, '\n'); n >= 0 {
 			over := &tooLong{size + int64(n), head, lastOf(tail, rest[:n])}
@@ -121,6 +125,7 @@ func (l *Lines) skip(parts [][]byte, size int64) ([]byte, *tooLong, error) {
 			return nil, &tooLong{size, head, tail}, nil
 		}
 	}
+	return nil, &tooLong{size + int64(l.to-l.from), head, nil}, nil
 }
 
 // skipped is the same for a line whose end is in the buffer already.
