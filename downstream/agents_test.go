@@ -79,7 +79,7 @@ func TestAgentsAreBounded(t *testing.T) {
 	defer busy.Wait()
 	defer cancel()
 	busy.Go(func() { f.Do(ctx, Request{Server: "s", Method: "mute", Asker: "b"}) })
-	m := f.members["s"]
+	m := f.member("s")
 	eventually(t, "b is busy", func() bool { own := m.agents.get("b"); return own != nil && own.users.Load() == 1 })
 	processOf(t, f, "c") // in the place of a
 	if n := len(m.agents.all()); n != 2 || m.agents.get("a") != nil {
@@ -99,7 +99,7 @@ func TestIdleAgents(t *testing.T) {
 	f := ownFleet(t, Options{AgentIdle: 100 * time.Millisecond})
 	shared := processOf(t, f, "")
 	a := processOf(t, f, "a")
-	eventually(t, "the session ended", func() bool { return len(f.members["s"].agents.all()) == 0 })
+	eventually(t, "the session ended", func() bool { return len(f.member("s").agents.all()) == 0 })
 	if processOf(t, f, "a") == a || processOf(t, f, "") != shared {
 		t.Error("the wrong process ended")
 	}

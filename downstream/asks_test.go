@@ -95,7 +95,7 @@ func TestWhoIsAsked(t *testing.T) {
 					r.Ask = says("other")
 				}
 				others.Go(func() { f.Do(ctx, r) })
-				eventually(t, "the other call runs", func() bool { return f.members["s"].users.Load() == int64(i+1) && inFlight(f) == i+1 })
+				eventually(t, "the other call runs", func() bool { return f.member("s").users.Load() == int64(i+1) && inFlight(f) == i+1 })
 			}
 			got, err := f.Do(t.Context(), Request{Server: "s", Method: "question", Params: json.RawMessage(`{"id":1,"params":{}}`), Asker: tt.asker, Ask: says("call")})
 			if err != nil || !strings.Contains(string(got), tt.want) {
@@ -126,7 +126,7 @@ func says(text string) askFunc {
 
 // inFlight counts the calls that the server of s has.
 func inFlight(f *Fleet) int {
-	m := f.members["s"]
+	m := f.member("s")
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.live == nil {
@@ -181,7 +181,7 @@ func TestQuestionsEnd(t *testing.T) {
 					case <-ended:
 						return true
 					default:
-						m := f.members["s"]
+						m := f.member("s")
 						m.mu.Lock()
 						defer m.mu.Unlock()
 						return m.live != nil && inQuestion(m.live) == 0 && m.users.Load() == 1 && m.live.ids.Load() > 1
@@ -283,7 +283,7 @@ func TestServerAsksAndDies(t *testing.T) {
 }
 
 func inQuestionOf(f *Fleet) int {
-	m := f.members["s"]
+	m := f.member("s")
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.live == nil {
