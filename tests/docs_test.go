@@ -99,7 +99,9 @@ func runExample(t *testing.T, h *home, e example) {
 		}
 		understood(t, h, file)
 	case "calls":
-		conversation(t, h, e.body)
+		conversation(t, h, "dispatch", e.body)
+	case "calls proxy":
+		conversation(t, h, "proxy", e.body)
 	case "":
 		if e.lang == "console" {
 			console(t, h, e.body)
@@ -108,6 +110,10 @@ func runExample(t *testing.T, h *home, e example) {
 		t.Errorf("a block of %q has no mark: say config, calls, foreign or shown", e.lang)
 	case "shown":
 	default:
+		if name, ok := strings.CutPrefix(e.mark, "example "); ok {
+			goExample(t, name, e.body)
+			return
+		}
 		t.Errorf("unknown mark %q", e.mark)
 	}
 }
@@ -121,12 +127,13 @@ func understood(t *testing.T, h *home, file string) {
 	}
 }
 
-// conversation sends every line of a text; none may fail.
-func conversation(t *testing.T, h *home, requests string) {
+// conversation sends every line of a text to the tool of a face; none may fail.
+func conversation(t *testing.T, h *home, face, requests string) {
 	t.Helper()
-	s := h.serve(t)
+	s := h.serve(t, "--expose", face)
+	tool := map[string]string{"dispatch": "proxy-dispatch", "proxy": "proxy"}[face]
 	var out bytes.Buffer
-	if err := play(s.ctx, s.Agent, requests, &out); err != nil {
+	if err := play(s.ctx, s.Agent, tool, requests, &out); err != nil {
 		t.Fatal(err)
 	}
 	for part := range strings.SplitSeq(out.String(), "\n> ") {
@@ -136,6 +143,28 @@ func conversation(t *testing.T, h *home, requests string) {
 	}
 	if strings.Contains(requests, "HANDLE") && !handleIn.MatchString(out.String()) {
 		t.Errorf("no report gave a handle:\n%s", clip(out.String(), 1500))
+	}
+}
+
+// goExample holds a block against the example of that name in the Go client, which its own tests run: the block is a part
+// of its body.
+func goExample(t *testing.T, name, body string) {
+	t.Helper()
+	source, err := os.ReadFile(filepath.Join("..", "client", "example_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, found := strings.Cut(string(source), "\nfunc "+name+"() {\n")
+	function, _, _ := strings.Cut(rest, "\n}\n")
+	plain := func(s string) string {
+		var b strings.Builder
+		for line := range strings.Lines(s) {
+			b.WriteString(strings.TrimSpace(line) + "\n")
+		}
+		return b.String()
+	}
+	if !found || !strings.Contains(plain(function), strings.TrimSpace(plain(body))) {
+		t.Errorf("the block is not a part of %s in client/example_test.go", name)
 	}
 }
 

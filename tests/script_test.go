@@ -85,12 +85,16 @@ func scriptParams(t *testing.T, dir, path string) testscript.Params {
 	}
 }
 
-// agentCommand is `agent CONFIG REQUESTS [ARG …]`: it starts `proxy-dispatch serve --config CONFIG ARG …` (CONFIG `-`: none) and sends the
-// file's lines to the one tool. A line is an arguments object; `HANDLE` in it stands for the handle of the latest
+// agentCommand is `agent [-tool NAME] CONFIG REQUESTS [ARG …]`: it starts `proxy-dispatch serve --config CONFIG ARG …` (CONFIG `-`: none) and sends the
+// file's lines to the one tool, or to the one named. A line is an arguments object; `HANDLE` in it stands for the handle of the latest
 // spilled result; blank lines and comments (#) are passed over. The conversation is the command's stdout.
 func agentCommand(ts *testscript.TestScript, neg bool, args []string) {
+	tool := "proxy-dispatch"
+	if len(args) > 2 && args[0] == "-tool" {
+		tool, args = args[1], args[2:]
+	}
 	if neg || len(args) < 2 {
-		ts.Fatalf("usage: agent CONFIG REQUESTS [ARG …]")
+		ts.Fatalf("usage: agent [-tool NAME] CONFIG REQUESTS [ARG …]")
 	}
 	words := []string{"serve"}
 	if args[0] != "-" {
@@ -114,7 +118,7 @@ func agentCommand(ts *testscript.TestScript, neg bool, args []string) {
 	if _, err := a.Hello(ctx); err != nil {
 		ts.Fatalf("hello: %v\n%s", err, a.Stderr())
 	}
-	if err := play(ctx, a, ts.ReadFile(args[1]), ts.Stdout()); err != nil {
+	if err := play(ctx, a, tool, ts.ReadFile(args[1]), ts.Stdout()); err != nil {
 		ts.Fatalf("%v\n%s", err, a.Stderr())
 	}
 }
@@ -184,8 +188,8 @@ func isExecutable(p string) bool {
 
 var handleIn = regexp.MustCompile(`"(?:resultFile|\$from)":\s*"(r[0-9a-z]+)"`)
 
-// play sends the requests of a text and writes the conversation down.
-func play(ctx context.Context, a *agent.Agent, requests string, out io.Writer) error {
+// play sends the requests of a text to a tool and writes the conversation down.
+func play(ctx context.Context, a *agent.Agent, tool, requests string, out io.Writer) error {
 	handle := ""
 	for line := range strings.Lines(requests) {
 		line = strings.TrimSpace(line)
@@ -194,7 +198,7 @@ func play(ctx context.Context, a *agent.Agent, requests string, out io.Writer) e
 		}
 		line = strings.ReplaceAll(line, "HANDLE", handle)
 		notes := len(a.Notes())
-		raw, err := a.Call(ctx, "proxy-dispatch", line, `"_meta":{"progressToken":"p"}`)
+		raw, err := a.Call(ctx, tool, line, `"_meta":{"progressToken":"p"}`)
 		if err != nil {
 			return fmt.Errorf("send %s: %w", line, err)
 		}
