@@ -52,8 +52,9 @@ type CallRequest struct {
 	notes []string         // repairs made so far
 	reads []string         // parameters of reading that were given
 
-	item     *element // of a forEach, for which it runs
-	pagesErr error    // why Pages could not be read
+	held     spill.Sources // of what the code that makes the call was given
+	item     *element      // of a forEach, for which it runs
+	pagesErr error         // why Pages could not be read
 }
 
 // CallAnswer is what a call gave.
@@ -120,6 +121,7 @@ type performed struct {
 	args    json.RawMessage // as sent
 	notes   []string
 	given   spill.Sources   // of what kept data the arguments hold
+	made    spill.Sources   // of a value that code made: where what it held came from
 	res     *result         // nil after a dry run
 	prompt  json.RawMessage // a prompt's result before it became content blocks
 	kept    *spill.Artifact // the whole result, where it was kept already
@@ -132,6 +134,9 @@ type performed struct {
 
 // from is where the result comes from: the tool, and what it was given.
 func (c *performed) from() spill.Sources {
+	if c.entry == runEntry {
+		return c.made
+	}
 	return spill.Sources{{Server: c.own.Entry.Server, Tool: c.own.Entry.Name}}.With(c.given.Given()...)
 }
 
@@ -160,6 +165,9 @@ func (d *Dispatcher) perform(ctx context.Context, a Agent, r CallRequest) (*perf
 	}
 	own := v.Origin(entry)
 	in := &intake{d: d, agent: a, to: own.Entry.Ref}
+	if err := in.admit(r.held); err != nil {
+		return nil, withFate(err, NotSent)
+	}
 	args, notes, err := in.bind(ctx, entry, schema, r)
 	if err != nil {
 		return nil, withFate(err, NotSent)
@@ -195,7 +203,7 @@ func (d *Dispatcher) perform(ctx context.Context, a Agent, r CallRequest) (*perf
 func (d *Dispatcher) crossingOf(a Agent, c *performed) crossing {
 	return crossing{agent: a, entry: c.entry, own: c.own, asks: c.request.asks, person: c.person, agreed: c.agreed, send: func(ctx context.Context, args json.RawMessage) (json.RawMessage, error) {
 		if m := d.madeFor(a, c.own.Entry); m != nil {
-			in := &inside{d: d, agent: a, contact: c.request.Contact}
+			in := &inside{d: d, agent: a, contact: c.request.Contact, held: c.given}
 			raw, err := d.runMade(ctx, in, m, args)
 			c.given = c.given.With(in.from...)
 			return raw, err

@@ -3,6 +3,7 @@ package dispatch
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -23,13 +24,17 @@ type property struct {
 }
 
 // properties are the parameters an agent is meant to use.
-func properties(stringArguments bool) []property {
+func properties(stringArguments, code bool) []property {
 	args := property{name: "arguments", typ: "object"}
 	if stringArguments {
 		args = property{name: "arguments", typ: "string", description: "JSON"}
 	}
-	return []property{
-		{name: "action", typ: "string", enum: Actions},
+	actions, last := Actions, []property(nil)
+	if code {
+		actions, last = append(slices.Clone(Actions), "run"), []property{{name: "code", typ: "string"}}
+	}
+	return append([]property{
+		{name: "action", typ: "string", enum: actions},
 		{name: "query", typ: "string"},
 		{name: "limit", typ: "integer"},
 		{name: "offset", typ: "integer"},
@@ -62,24 +67,37 @@ func properties(stringArguments bool) []property {
 		{name: "invert", typ: "boolean"},
 		{name: "maxBytes", typ: "integer"},
 		{name: "topic", typ: "string"},
-	}
+	}, last...)
 }
 
-const describeTool = `Finds and calls every tool of the servers behind it. Search, then call:
+const teachCall = `Finds and calls every tool of the servers behind it. Search, then call:
 {"action":"search","query":"send an email"}
 {"action":"call","tool":"CONNECTION/NAME","arguments":{…}}
-A large result is kept aside: you get its shape and a handle. Compute on it with jq, read parts, or pass it on:
+`
+
+const describeTool = teachCall + `A large result is kept aside: you get its shape and a handle. Compute on it with jq, read parts, or pass it on:
 {"action":"readresult","resultFile":"r1ab","jq":"map(.id)"}
 {"action":"call","tool":"…","arguments":{"rows":{"$from":"r1ab"}}}
+More: action help.`
+
+// describeWithCode is describeTool where code can be run, which is the better way to do much at once.
+const describeWithCode = teachCall + "For many calls run JavaScript code; only what it returns is answered: " +
+	"`return (await tools.CONNECTION.NAME({…})).id`" + `
+A large result is kept; use its handle:
+{"action":"readresult","resultFile":"r1ab","jq":"map(.id)"}
 More: action help.`
 
 // define writes the one tool's tools/list entry. It carries no hints: what is said of a tool without any
 // (it may write, destroy and reach the world) is what is true of all tools together. It depends on the configured connections only, so it
 // is the same from start to stop.
-func define(s *catalog.Snapshot, reaches func(server string) bool, stringArguments bool) json.RawMessage {
+func define(s *catalog.Snapshot, reaches func(server string) bool, stringArguments, code bool) json.RawMessage {
+	text := describeTool
+	if code {
+		text = describeWithCode
+	}
 	var b strings.Builder
 	b.WriteString(`{"type":"object","properties":{`)
-	for i, p := range properties(stringArguments) {
+	for i, p := range properties(stringArguments, code) {
 		if i > 0 {
 			b.WriteByte(',')
 		}
@@ -101,7 +119,7 @@ func define(s *catalog.Snapshot, reaches func(server string) bool, stringArgumen
 		Description string          `json:"description"`
 		InputSchema json.RawMessage `json:"inputSchema"`
 		Meta        json.RawMessage `json:"_meta"`
-	}{ToolName, describeTool + connectionNames(s, reaches), json.RawMessage(b.String()),
+	}{ToolName, text + connectionNames(s, reaches), json.RawMessage(b.String()),
 		json.RawMessage(fmt.Sprintf(`{"anthropic/maxResultSizeChars":%d}`, defaultBudget*2))})
 }
 

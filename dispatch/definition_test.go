@@ -29,9 +29,11 @@ func TestDefinitionFits(t *testing.T) {
 				s.Servers = append(s.Servers, &catalog.Server{Name: tc.names(i)})
 			}
 			for _, asString := range []bool{false, true} {
-				got := counter.Count(string(define(s, func(string) bool { return true }, asString)))
-				if got > 500 {
-					t.Errorf("got %d tokens (arguments as a string: %v), want at most 500", got, asString)
+				for _, code := range []bool{false, true} {
+					got := counter.Count(string(define(s, func(string) bool { return true }, asString, code)))
+					if got > 500 {
+						t.Errorf("got %d tokens (arguments as a string: %v, code: %v), want at most 500", got, asString, code)
+					}
 				}
 			}
 		})

@@ -44,6 +44,8 @@ type Options struct {
 	Rights func(a Agent) (rules view.Rules, ok bool)
 	// Search says how tools are ranked; the zero value ranks by words.
 	Search search.Options
+	// Scripts runs code that agents send; nil: the action run is off.
+	Scripts Scripts
 	// Recorder sees every request; nil records nothing.
 	Recorder Recorder
 	// Log receives what has no other reader; nil discards.
@@ -143,6 +145,8 @@ func (d *Dispatcher) Handle(ctx context.Context, in Input) Pieces {
 		return d.handleCall(ctx, in, r)
 	case "batch":
 		return Pieces{d.handleBatch(ctx, in, r)}
+	case "run":
+		return d.handleRun(ctx, in, r)
 	}
 	ctx, done := d.o.Recorder.Begin(ctx, CallInfo{Agent: in.Agent, Action: r.Action, Connection: r.Connection, Arguments: in.Arguments, Meta: in.Meta})
 	answer, err := d.answer(ctx, in.Agent, r)

@@ -122,6 +122,8 @@ func (r *request) field(key string) any {
 		return &r.ResultSizeThreshold
 	case "topic":
 		return &r.Topic
+	case "code":
+		return &r.Code
 	}
 	return r.rareField(key)
 }

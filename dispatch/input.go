@@ -45,6 +45,7 @@ type request struct {
 	Pages               json.RawMessage
 	ResultFile          []string
 	Topic               string
+	Code                string
 	ID                  string
 	IncludeTools        *bool
 	IncludeInputSchema  bool
@@ -76,7 +77,7 @@ var takes = map[string][]string{
 	"readresult": slices.Concat([]string{"resultFile", "resultToFile"}, readParams),
 	"status":     {"refresh"},
 	"help":       {"topic"},
-	"run":        {"code"},
+	"run":        slices.Concat([]string{"code", "timeoutMs"}, spillParams),
 }
 
 // Actions lists the actions in the order help shows them.
@@ -126,9 +127,6 @@ func parseRequest(raw json.RawMessage) (*request, error) {
 		near := arguments.Nearest(action, Actions, 2)
 		return nil, &Error{Code: BadRequest, Message: fmt.Sprintf("there is no action %q", action),
 			Do: "Actions: " + strings.Join(Actions, ", "), Suggestions: near}
-	}
-	if action == "run" {
-		return nil, notYet(`action "run"`, "Use batch")
 	}
 	r.Action = action
 	return r, r.fill(action, obj)
@@ -199,7 +197,6 @@ func (r *request) settle(action string) error {
 	case r.Format == "" || slices.Contains(formats, r.Format):
 	case action == "readresult" && slices.Contains(readFormats, r.Format):
 	case action == "describe" && r.Format == "typescript":
-		return r.fail(notYet(fmt.Sprintf("format %q", r.Format), "Use compact or json"))
 	default:
 		return r.fail(&Error{Code: BadRequest, Message: fmt.Sprintf("there is no format %q", r.Format),
 			Do: "Formats: " + strings.Join(formats, ", "), Suggestions: arguments.Nearest(r.Format, formats, 1)})
@@ -283,7 +280,3 @@ func (r *request) fail(err error) *Error {
 
 // kind returns the kind of thing the request asks for.
 func (r *request) wantsJSON() bool { return r.Format == "json" }
-
-func notYet(what, instead string) *Error {
-	return &Error{Code: BadRequest, Message: what + " is not available yet", Do: instead}
-}

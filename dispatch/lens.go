@@ -47,6 +47,7 @@ type lenses struct {
 	start           *catalog.Snapshot // whose connections the definitions tell of
 	stringArguments bool
 	made            madeTools
+	code            bool  // can be run
 	plain           *lens // without a view and rights: nearly every agent's
 
 	mu      sync.Mutex
@@ -64,7 +65,7 @@ func newLenses(o Options, made madeTools, start *catalog.Snapshot) (*lenses, err
 	if err != nil {
 		return nil, fmt.Errorf("compile rules: %w", err)
 	}
-	l := &lenses{policy: policy, views: o.Views, rights: o.Rights, start: start, made: made, stringArguments: o.StringArguments, all: map[lensKey]*lens{}}
+	l := &lenses{policy: policy, views: o.Views, rights: o.Rights, start: start, made: made, code: o.Scripts != nil, stringArguments: o.StringArguments, all: map[lensKey]*lens{}}
 	for name, def := range o.Views {
 		if _, err := view.NewLens(policy, nil, &def); err != nil {
 			return nil, fmt.Errorf("view %q: %w", name, err)
@@ -79,7 +80,7 @@ func newLenses(o Options, made madeTools, start *catalog.Snapshot) (*lenses, err
 }
 
 func (l *lenses) newLens(rules *view.Lens) *lens {
-	return &lens{rules: rules, definition: define(l.start, rules.Reaches, l.stringArguments), greeting: greet(l.start, rules)}
+	return &lens{rules: rules, definition: define(l.start, rules.Reaches, l.stringArguments, l.code), greeting: greet(l.start, rules)}
 }
 
 // of returns the lens of an agent. A view that is not configured, or that the principal may not use, shows nothing.

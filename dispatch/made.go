@@ -81,6 +81,7 @@ type inside struct {
 	d       *Dispatcher
 	agent   Agent // as it came
 	contact Contact
+	held    spill.Sources // of what kept data it was given
 
 	mu   sync.Mutex
 	from spill.Sources // of what was called
@@ -115,7 +116,7 @@ func valueResult(v json.RawMessage) json.RawMessage {
 func (in *inside) Call(ctx context.Context, tool string, args json.RawMessage) (json.RawMessage, error) {
 	a := in.agent
 	a.View = behind
-	r := CallRequest{Tool: tool, Arguments: args, Literal: true, Contact: in.contact.alone()}
+	r := CallRequest{Tool: tool, Arguments: args, Literal: true, held: in.held, Contact: in.contact.alone()}
 	r.Progress = nil
 	ctx, end := in.d.record(ctx, a, r)
 	c, err := in.d.perform(ctx, a, r)

@@ -175,8 +175,11 @@ func thrown(err error) json.RawMessage {
 		Data    json.RawMessage `json:"data,omitempty"`
 	}
 	t.Message = err.Error()
-	if e, ok := errors.AsType[*Thrown](err); ok && json.Valid(e.Data) {
-		t.Data = e.Data
+	if e, ok := errors.AsType[interface {
+		error
+		Properties() json.RawMessage
+	}](err); ok && json.Valid(e.Properties()) {
+		t.Data = e.Properties()
 	}
 	text, _ := json.Marshal(t) // can't fail: a text and valid JSON
 	return text

@@ -14,8 +14,8 @@ import (
 )
 
 // Host is everything that code can reach. Its methods are called from several goroutines at once, but never after the
-// run has ended; they heed ctx, which ends with the run. An error is thrown in the script with its text as message; the
-// members of a *Thrown's data stand beside it.
+// run has ended; they heed ctx, which ends with the run. An error is thrown in the script with its text as message; if one
+// in its chain has the method Properties, as *Thrown has, the members of the object that gives stand beside it.
 type Host interface {
 	// Call runs a tool with an object of arguments and gives its value.
 	Call(ctx context.Context, tool string, args json.RawMessage) (json.RawMessage, error)
@@ -69,6 +69,9 @@ type Thrown struct {
 
 // Error returns the message.
 func (e *Thrown) Error() string { return e.Message }
+
+// Properties returns the data.
+func (e *Thrown) Properties() json.RawMessage { return e.Data }
 
 // Limits bound a run. The zero value has the defaults.
 type Limits struct {

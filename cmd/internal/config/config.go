@@ -45,6 +45,7 @@ type Config struct {
 	Search       Search
 	Tokens       Tokens
 	Definition   Definition
+	Script       Script
 	Proxy        Proxy
 	Transparent  Transparent
 	Log          Log

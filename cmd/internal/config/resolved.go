@@ -52,6 +52,7 @@ func (c *Config) print(show func(*Server) maskedServer, secret, text func(string
 	w.section(root, "search", func(n *notation.Node) { w.search(n, &c.Search, secret) })
 	w.section(root, "tokens", func(n *notation.Node) { w.string(n, "encoding", c.Tokens.Encoding) })
 	w.section(root, "definition", func(n *notation.Node) { w.string(n, "arguments", c.Definition.Arguments) })
+	w.script(root, c.Script)
 	w.section(root, "proxy", func(n *notation.Node) {
 		w.string(n, "toolName", c.Proxy.ToolName)
 		w.given(n, "separator", c.Proxy.Separator)
