@@ -63,7 +63,7 @@ func TestHandle(t *testing.T) {
 		{name: "jq that reaches outside", in: `{"action":"call","tool":"echo","arguments":{"message":"x"},"jq":"env"}`, want: []string{"bad_request:", "env is not available", "Not sent"}, isError: true},
 		{name: "jq that fails on the data", in: `{"action":"call","tool":"args","arguments":{"a":1},"jq":".a.b"}`, want: []string{"The call succeeded", "jq:"}, isError: true, sent: 1},
 		{name: "search with mini-a's words", in: `{"action":"search","query":"echo","includeInputSchema":true,"format":"json"}`, want: []string{`"inputSchema":`}},
-		{name: "later action", in: `{"action":"run","code":"1"}`, want: []string{"not available yet"}, isError: true},
+		{name: "code where it is off", in: `{"action":"run","code":"1"}`, want: []string{"bad_request: action run is switched off", "Not sent"}, isError: true},
 		{name: "unknown handle", in: `{"action":"readresult","resultFile":"../../etc/passwd"}`, isError: true},
 		{name: "bad op before the call", in: `{"action":"call","tool":"echo","arguments":{"message":"x"},"op":"grepp"}`, want: []string{"bad_request:", "grep"}, isError: true},
 		{name: "bad pattern before the call", in: `{"action":"call","tool":"echo","arguments":{"message":"x"},"op":"grep","pattern":"("}`, want: []string{"bad_request:", "Not sent"}, isError: true},

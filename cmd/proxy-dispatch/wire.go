@@ -37,6 +37,7 @@ type program struct {
 	transparent *transparent.Face
 	lobby       *lobby         // of a lasting program
 	door        *doorkeeper    // nil: everybody comes in
+	modules     modules        // of hooks and tools
 	closers     []func() error // run last to first
 }
 
@@ -82,6 +83,7 @@ func wire(ctx context.Context, cfg *config.Config, w wiring) (p *program, err er
 	}
 	o.Catalog, o.Forwarder, o.Shelf, o.Tokens = p.catalog, forwarder{p.fleet}, p.shelf, p.counter
 	o.Log, o.Redact = p.log, p.redactor.Redact
+	o.Scripts = p.openScripts()
 	if p.door != nil {
 		o.Rights = p.door.rights
 	}

@@ -236,7 +236,8 @@ async function readHandle(handle, query) {
 	return ask("read", Text(handle), written(typeof query === "string" ? { jq: query } : query, "query"));
 }
 async function search(query, more) {
-	return ask("search", "", written(typeof query === "object" ? query : { ...more, query: Text(query) }, "query"));
+	const found = await ask("search", "", written(typeof query === "object" ? query : { ...more, query: Text(query) }, "query"));
+	return isArray(found) ? found : found.results;
 }
 function progress(done, total, message) {
 	host("progress", 0, stringify(typeof done === "object" ? done : { progress: done, total, message }), "");
