@@ -146,11 +146,14 @@ func (m *Module) fit(w *machine) error {
 	defer over()
 	name, _ := json.Marshal(m.names)
 	promise, err := w.vm.EvalValue("import * as all from "+string(name)+"; const take = globalThis.take; delete globalThis.take; take(all)", quickjs.EvalModule)
-	if err != nil {
-		return why(ctx, engineError(err))
+	if err == nil {
+		defer promise.Free()
+		err = w.loaded(promise)
 	}
-	defer promise.Free()
-	return why(ctx, w.loaded(promise))
+	if err != nil && ctx.Err() != nil { // whatever that looked like
+		return context.Cause(ctx)
+	}
+	return engineError(err)
 }
 
 // source gives the text of a file of the module.
