@@ -75,6 +75,7 @@ var (
 type Catalog struct {
 	o       Options
 	current atomic.Pointer[Snapshot]
+	renewed atomic.Uint64 // the Gen whose stale lists were asked for again
 
 	life   context.Context // of the refreshes: they serve every caller, so no caller's end may stop them
 	end    context.CancelFunc
@@ -125,9 +126,6 @@ func (c *Catalog) remember(s *Server) {
 	}
 }
 
-// Snapshot returns the current snapshot, never nil.
-func (c *Catalog) Snapshot() *Snapshot { return c.current.Load() }
-
 // Watch calls fn after each swap with the new snapshot: one call at a time, in the order of Gen, from the goroutine
 // that refreshed. fn must not wait for a refresh. stop ends the calls; one that has begun may still be running.
 func (c *Catalog) Watch(fn func(*Snapshot)) (stop func()) {
@@ -153,7 +151,7 @@ func (c *Catalog) swap(of *slot, next func(old *Server) *Server) {
 	if !stays {
 		return
 	}
-	all := slices.Clone(c.Snapshot().Servers)
+	all := slices.Clone(c.current.Load().Servers)
 	i := slices.IndexFunc(all, func(s *Server) bool { return s.Name == of.name })
 	all[i] = next(all[i])
 	c.publish(all)
@@ -161,7 +159,7 @@ func (c *Catalog) swap(of *slot, next func(old *Server) *Server) {
 
 // publish makes a snapshot of all the servers and tells the watchers. c.swapping is held.
 func (c *Catalog) publish(all []*Server) {
-	s := NewSnapshot(c.Snapshot().Gen+1, all)
+	s := NewSnapshot(c.current.Load().Gen+1, all)
 	c.current.Store(s)
 	c.watching.Lock()
 	var calls []func(*Snapshot)
@@ -178,7 +176,7 @@ func (c *Catalog) publish(all []*Server) {
 func (c *Catalog) Republish() {
 	c.swapping.Lock()
 	defer c.swapping.Unlock()
-	c.publish(slices.Clone(c.Snapshot().Servers))
+	c.publish(slices.Clone(c.current.Load().Servers))
 }
 
 // Apply puts other servers in the place of those there are, in their order. What is known of a server stays while its
@@ -186,7 +184,7 @@ func (c *Catalog) Republish() {
 func (c *Catalog) Apply(servers []ServerOptions) {
 	c.swapping.Lock()
 	defer c.swapping.Unlock()
-	old := c.Snapshot()
+	old := c.current.Load()
 	c.mu.Lock()
 	before := c.slots
 	c.slots = make(map[string]*slot, len(servers))
@@ -269,7 +267,7 @@ func (c *Catalog) enabled() []string {
 // are neither, lazy ones too.
 func (c *Catalog) Wait(ctx context.Context) {
 	var flights []*flight
-	for _, s := range c.Snapshot().Servers {
+	for _, s := range c.current.Load().Servers {
 		if s.Known || s.Err != nil {
 			continue
 		}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/proxy-dispatch/proxy-dispatch/catalog/clean"
 	"github.com/proxy-dispatch/proxy-dispatch/rawjson"
@@ -45,7 +46,8 @@ func wanted(capabilities json.RawMessage) []list {
 // page is one answer to a list request; items are parts of its bytes.
 type page struct {
 	items []json.RawMessage
-	next  string // cursor of the next page, "" at the last
+	next  string        // cursor of the next page, "" at the last
+	fresh time.Duration // as the server says; zero if it does not
 }
 
 // readPage takes a raw list result apart. A null list counts as an empty one; an absent one is an error, for it would
@@ -66,6 +68,8 @@ func readPage(l list, raw json.RawMessage) (page, error) {
 			for item := range rawjson.Elements(v) {
 				p.items = append(p.items, item)
 			}
+		case "ttlMs":
+			p.fresh = freshness(v)
 		case "nextCursor":
 			p.next = rawjson.Unquote(v)
 		}

@@ -62,7 +62,7 @@ func (c *Catalog) slot(server string) (*slot, error) {
 	if c.closed {
 		return nil, ErrClosed
 	}
-	known := c.Snapshot().Server(server)
+	known := c.current.Load().Server(server)
 	if known == nil {
 		return nil, ErrUnknownServer
 	}
@@ -126,6 +126,9 @@ func (c *Catalog) refresh(of *slot, so ServerOptions) error {
 func (s *Server) failed(err error) *Server {
 	next := *s
 	next.Err = err
+	if !next.FreshUntil.IsZero() {
+		next.FreshUntil = time.Now().Add(freshAgain)
+	}
 	return &next
 }
 
@@ -165,6 +168,9 @@ func (c *Catalog) ask(ctx context.Context, name string) (*Server, error) {
 		}
 	}
 	s.Entries, s.Skipped, s.Refreshed = r.all.entries, r.all.reports(), time.Now()
+	if r.fresh > 0 {
+		s.FreshUntil = s.Refreshed.Add(r.fresh)
+	}
 	return s, nil
 }
 
@@ -174,6 +180,7 @@ type reading struct {
 	server string
 	all    *collector
 	left   int64 // bytes the server may still send
+	fresh  time.Duration
 }
 
 func (r *reading) spend(raw json.RawMessage) error {
@@ -203,6 +210,7 @@ func (r *reading) read(ctx context.Context, l list) error {
 		if err != nil {
 			return err
 		}
+		r.fresh = sooner(r.fresh, p.fresh)
 		before, more := r.all.skipped, r.all.more
 		fresh := r.all.add(l, p.items)
 		if len(r.all.entries) > r.c.o.MaxEntries {

@@ -32,6 +32,8 @@ type Server struct {
 	ProtocolVersion string
 	// Refreshed is when the lists were read from the server; zero if never.
 	Refreshed time.Time
+	// FreshUntil is when the lists are to be read again, as the server says; zero if it does not.
+	FreshUntil time.Time
 	// Entries are its tools, resources, templates, prompts, each in the server's order.
 	Entries []*Entry
 	// Skipped names what the server's lists held but Entries leave out, at most 21 lines.
@@ -110,6 +112,8 @@ type Snapshot struct {
 	// Hash is 16 hex digits that change when any name, title, description, schema or annotation changes, and do not
 	// with states, times or the order of arrival. What is derived from entries needs to be rebuilt only when it changes.
 	Hash string
+
+	stale time.Time // when the first of its lists is to be read again; zero is never
 }
 
 // NewSnapshot makes a snapshot of servers, in their order, giving aliases to those without one. A Catalog makes its own;
@@ -125,7 +129,7 @@ func NewSnapshot(gen uint64, servers []*Server) *Snapshot {
 		}
 		h.Write(s.sum)
 	}
-	return &Snapshot{Gen: gen, Servers: servers, Hash: hex.EncodeToString(h.Sum(nil)[:8])}
+	return &Snapshot{Gen: gen, Servers: servers, Hash: hex.EncodeToString(h.Sum(nil)[:8]), stale: earliest(servers)}
 }
 
 // alias returns the short name of the server at index i of the configuration.

@@ -48,7 +48,7 @@ func (c *Conn) Call(ctx context.Context, id int64, method string, params []byte)
 		c.session.Store(&session)
 	}
 	if err == nil && method == string(mcp.MethodToolsList) && c.modern() {
-		c.tools.remember(result)
+		result = c.tools.remember(result)
 	}
 	return result, err
 }
