@@ -4,11 +4,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"regexp"
 	"strings"
 )
 
-// MaxReport is how many tokens a report has at most.
-const MaxReport = 300
+// MaxReport is how many tokens a report has at most; where less says nearly as much it has about half of them.
+const (
+	MaxReport   = 300
+	usualReport = 150
+)
 
 // ReportExtra is what a report says besides the artifact. The zero value adds nothing.
 type ReportExtra struct {
@@ -24,8 +28,15 @@ type ReportExtra struct {
 // Report is the text that stands for the result in a conversation: what there is, how to name it and one
 // complete next call; at most MaxReport tokens, half of that for usual data.
 func (a *Artifact) Report(extra ReportExtra) string {
+	usual := room{note: 300, shape: 400, sample: 160, keys: 12, key: 40, parts: 8, repairs: 4, repair: 120}
+	for _, shorter := range []room{{shape: 400, sample: 160}, {shape: 400, sample: 60}, {shape: 400, sample: 60, values: 2}, {shape: 240, sample: 40, values: 2}} {
+		usual.shape, usual.sample, usual.values = shorter.shape, shorter.sample, shorter.values
+		if a.count != nil && a.count(a.report(extra, usual)) <= usualReport-extra.Beside {
+			break
+		}
+	}
 	for _, r := range []room{
-		{note: 300, shape: 400, sample: 160, keys: 12, key: 40, parts: 8, repairs: 4, repair: 120},
+		usual,
 		{note: 200, shape: 240, sample: 100, keys: 8, key: 30, parts: 4, repairs: 3, repair: 80},
 		{note: 100, shape: 120, sample: 60, keys: 4, key: 20, parts: 2, repairs: 2, repair: 40},
 		{note: 60, shape: 60, sample: 30, parts: 1, repairs: 1, repair: 30},
@@ -38,8 +49,21 @@ func (a *Artifact) Report(extra ReportExtra) string {
 	return fmt.Sprintf("Result kept: %s (%d bytes). Next: %s", clip(a.Handle, 100), a.Bytes, a.call(extra, "op", "stat"))
 }
 
-// room is how much a report may say of each thing: bytes, or a number.
-type room struct{ note, shape, sample, keys, key, parts, repairs, repair int }
+// room is how much a report may say of each thing: bytes, or a number. values is how many of the few values of a field
+// the shape names, 0 for all it has.
+type room struct{ note, shape, sample, keys, key, parts, repairs, repair, values int }
+
+// shapeOf is the shape in that room.
+func (r room) shapeOf(a *Artifact) string {
+	shape := a.Shape
+	if r.values > 0 {
+		shape = manyValues.ReplaceAllString(shape, "$1|…")
+	}
+	return clip(shape, r.shape)
+}
+
+// manyValues are three values of a field or more; the first two are kept.
+var manyValues = regexp.MustCompile(`("[^"]*"\|"[^"]*")(?:\|"[^"]*")+`)
 
 func (a *Artifact) report(extra ReportExtra, r room) string {
 	var out strings.Builder
@@ -52,7 +76,7 @@ func (a *Artifact) report(extra ReportExtra, r room) string {
 		line("path: %s", clip(a.Path, 400))
 	}
 	if a.Shape != "" && r.shape > 0 && a.Kind != kindBlob {
-		line("shape: %s", clip(a.Shape, r.shape))
+		line("shape: %s", r.shapeOf(a))
 	}
 	if a.Sample != "" && r.sample > 0 {
 		line("first: %s", clip(a.Sample, r.sample))
@@ -79,7 +103,7 @@ func (a *Artifact) keyList(r room) string {
 	if r.keys == 0 || len(a.Keys) == 0 {
 		return ""
 	}
-	shown := clip(a.Shape, r.shape)
+	shown := r.shapeOf(a)
 	for _, k := range a.Keys {
 		if !strings.Contains(shown, renderKey(k, maxKey)) {
 			return clipList(a.Keys, r.keys, r.key)
