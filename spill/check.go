@@ -13,7 +13,7 @@ func (s *Shelf) Check(q Query) error {
 		}
 	}
 	if q.JQ != "" {
-		if _, err := program(q.JQ); err != nil {
+		if _, _, err := program(q.JQ); err != nil {
 			return err
 		}
 	}

@@ -22,14 +22,18 @@ var errNotJSON = errors.New("not valid JSON")
 type decoder struct {
 	s     string
 	i     int
-	ranks map[string]int // keys in the order in which they first appeared
-	last  [16][]string   // by depth, keys of the object read last: the next one often has the same
+	known map[string]string // short strings, each once, where only parts are needed; nil where all of s is held on to
+	ranks map[string]int    // keys in the order in which they first appeared
+	last  [16][]string      // by depth, keys of the object read last: the next one often has the same
 }
 
-// decode returns the value s holds, and the ranks of its keys.
-func decode(s string) (any, map[string]int, error) {
+// decode returns what is needed of the value s holds, and the ranks of its keys.
+func decode(s string, n *need) (any, map[string]int, error) {
 	d := &decoder{s: s, ranks: map[string]int{}}
-	v, err := d.value(0)
+	if !n.whole {
+		d.known = map[string]string{}
+	}
+	v, err := d.value(n, 0)
 	if d.space(); err == nil && d.i != len(s) {
 		err = errNotJSON
 	}
@@ -42,18 +46,19 @@ func (d *decoder) space() {
 	}
 }
 
-func (d *decoder) value(depth int) (any, error) {
+func (d *decoder) value(n *need, depth int) (any, error) {
 	d.space()
 	if d.i >= len(d.s) || depth > rawjson.MaxDepth {
 		return nil, errNotJSON
 	}
 	switch d.s[d.i] {
 	case '{':
-		return d.object(depth)
+		return d.object(n, depth)
 	case '[':
-		return d.list(depth)
+		return d.list(n, depth)
 	case '"':
-		return d.text()
+		s, err := d.text()
+		return d.held(s), err
 	case 't':
 		return true, d.word("true")
 	case 'f':
@@ -92,13 +97,39 @@ func (d *decoder) empty(closing byte) bool {
 	return false
 }
 
-func (d *decoder) list(depth int) (any, error) {
+// held is a string that does not hold on to the whole text, where only parts of that are needed.
+func (d *decoder) held(s string) string {
+	const short, most = 64, 4096
+	if d.known == nil {
+		return s
+	}
+	if len(s) > short {
+		return strings.Clone(s)
+	}
+	known, ok := d.known[s]
+	if !ok {
+		known = strings.Clone(s)
+		if len(d.known) < most {
+			d.known[known] = known
+		}
+	}
+	return known
+}
+
+func (d *decoder) list(n *need, depth int) (any, error) {
+	if !n.whole && !n.listed {
+		return []any{}, d.skip()
+	}
+	elem := n
+	if !n.whole {
+		elem = n.element()
+	}
 	list := []any{}
 	if d.empty(']') {
 		return list, nil
 	}
 	for more := true; more; {
-		v, err := d.value(depth + 1)
+		v, err := d.value(elem, depth+1)
 		if err != nil {
 			return nil, err
 		}
@@ -110,12 +141,22 @@ func (d *decoder) list(depth int) (any, error) {
 	return list, nil
 }
 
-func (d *decoder) object(depth int) (any, error) {
+func (d *decoder) object(n *need, depth int) (any, error) {
+	if n.listed { // its members are gone through
+		n = everything
+	}
+	if !n.whole && len(n.members) == 0 {
+		return map[string]any{}, d.skip()
+	}
 	if d.empty('}') {
 		return map[string]any{}, nil
 	}
 	last := d.last[depth%len(d.last)]
-	object := make(map[string]any, len(last))
+	room := len(last)
+	if !n.whole {
+		room = min(room, len(n.members))
+	}
+	object := make(map[string]any, room)
 	var keys []string
 	same := last
 	for more := true; more; {
@@ -140,11 +181,9 @@ func (d *decoder) object(depth int) (any, error) {
 			return nil, errNotJSON
 		}
 		d.i++
-		v, err := d.value(depth + 1)
-		if err != nil {
+		if err := d.member(n, object, key, depth); err != nil {
 			return nil, err
 		}
-		object[key] = v
 		if more, err = d.after('}'); err != nil {
 			return nil, err
 		}
@@ -155,9 +194,57 @@ func (d *decoder) object(depth int) (any, error) {
 	return object, nil
 }
 
+// everything is the need of a whole value.
+var everything = &need{whole: true}
+
+// member reads the value of a member, if it is needed.
+func (d *decoder) member(n *need, object map[string]any, key string, depth int) error {
+	child := n
+	if !n.whole {
+		if child = n.members[key]; child == nil {
+			return d.skip()
+		}
+	}
+	v, err := d.value(child, depth+1)
+	object[d.held(key)] = v
+	return err
+}
+
+// skip passes a value that is not needed. It is part of a text that is valid JSON.
+func (d *decoder) skip() error {
+	for depth := 0; ; {
+		d.space()
+		if d.i >= len(d.s) {
+			return errNotJSON
+		}
+		switch c := d.s[d.i]; c {
+		case '"':
+			if err := d.skipText(); err != nil {
+				return err
+			}
+		case '{', '[':
+			depth++
+			d.i++
+		case '}', ']':
+			depth--
+			d.i++
+		case ',', ':':
+			d.i++
+			continue
+		default:
+			for d.i < len(d.s) && strings.IndexByte(",:]} \t\r\n", d.s[d.i]) < 0 {
+				d.i++
+			}
+		}
+		if depth <= 0 {
+			return nil
+		}
+	}
+}
+
 func (d *decoder) rank(key string) {
 	if _, known := d.ranks[key]; !known && len(d.ranks) < maxRanked {
-		d.ranks[key] = len(d.ranks)
+		d.ranks[d.held(key)] = len(d.ranks)
 	}
 }
 
@@ -167,10 +254,22 @@ func (d *decoder) text() (string, error) {
 		return "", errNotJSON
 	}
 	from := d.i + 1
-	for at := from; ; {
+	if err := d.skipText(); err != nil {
+		return "", err
+	}
+	end := d.i - 1
+	if s := d.s[from:end]; strings.IndexByte(s, '\\') < 0 {
+		return s, nil
+	}
+	return string(rawjson.Text([]byte(d.s[from-1 : end+1]))), nil
+}
+
+// skipText goes behind the string that begins here.
+func (d *decoder) skipText() error {
+	for at := d.i + 1; ; {
 		n := strings.IndexByte(d.s[at:], '"')
 		if n < 0 {
-			return "", errNotJSON
+			return errNotJSON
 		}
 		end := at + n
 		back := end
@@ -179,10 +278,7 @@ func (d *decoder) text() (string, error) {
 		}
 		if (end-back)%2 == 0 {
 			d.i = end + 1
-			if s := d.s[from:end]; strings.IndexByte(s, '\\') < 0 {
-				return s, nil
-			}
-			return string(rawjson.Text([]byte(d.s[from-1 : end+1]))), nil
+			return nil
 		}
 		at = end + 1
 	}

@@ -118,14 +118,15 @@ func (s *Shelf) foreignFile(ctx context.Context, root, rel, path string) (*forei
 // readForeign learns what a report says of a file. Whether it is JSON, and its shape, takes the whole
 // file in memory, so of large ones only the beginning is judged, as text.
 func (s *Shelf) readForeign(ctx context.Context, f *foreignFile, blob Blob) error {
-	head := make([]byte, min(f.size, maxValue))
-	if f.size > maxValue {
-		head = head[:blockSize]
+	whole := f.size <= maxNarrow
+	head := make([]byte, blockSize)
+	if whole || f.size < blockSize {
+		head = make([]byte, f.size)
 	}
 	if err := readAt(blob, head, 0); err != nil {
 		return err
 	}
-	f.content = content{Name: f.rel, JSON: f.size <= maxValue && rawjson.Valid(head), Binary: !isText(head), Size: f.size, MimeType: "text/plain"}
+	f.content = content{Name: f.rel, JSON: whole && rawjson.Valid(head), Binary: !isText(head), Size: f.size, MimeType: "text/plain"}
 	f.info = Artifact{Handle: f.path, Path: f.path, Bytes: f.size, Created: f.changed, From: Sources{{File: filepath.Join(f.root, f.rel)}}}
 	if f.content.JSON {
 		f.content.MimeType = "application/json"

@@ -32,23 +32,23 @@ const (
 var outside = []string{"env", "$ENV", "input", "inputs", "input_line_number", "input_filename", "debug", "stderr",
 	"halt", "halt_error", "modulemeta", "get_search_list", "$__prog_args"}
 
-// program compiles a jq program.
-func program(source string) (*gojq.Code, error) {
+// program compiles a jq program, and says what it needs of its data.
+func program(source string) (*gojq.Code, *need, error) {
 	if len(source) > maxProgram {
-		return nil, fmt.Errorf("%w: jq: %d bytes, at most %d", ErrBadQuery, len(source), maxProgram)
+		return nil, nil, fmt.Errorf("%w: jq: %d bytes, at most %d", ErrBadQuery, len(source), maxProgram)
 	}
 	query, err := gojq.Parse(source)
 	if err != nil {
-		return nil, fmt.Errorf("%w: jq: %w", ErrBadQuery, placed(source, err))
+		return nil, nil, fmt.Errorf("%w: jq: %w", ErrBadQuery, placed(source, err))
 	}
 	if name := reaches(reflect.ValueOf(query)); name != "" {
-		return nil, fmt.Errorf("%w: jq: %s is not available: a program sees its data and nothing else", ErrBadQuery, name)
+		return nil, nil, fmt.Errorf("%w: jq: %s is not available: a program sees its data and nothing else", ErrBadQuery, name)
 	}
 	code, err := gojq.Compile(query)
 	if err != nil {
-		return nil, fmt.Errorf("%w: jq: %w", ErrBadQuery, err)
+		return nil, nil, fmt.Errorf("%w: jq: %w", ErrBadQuery, err)
 	}
-	return code, nil
+	return code, needsOf(query), nil
 }
 
 // placed adds to a syntax error where it is.
@@ -94,17 +94,33 @@ func reaches(v reflect.Value) string {
 }
 
 // compute runs a program over data, valid JSON, and returns the value it gives: of several a list. None is ErrNoMatch.
-func (s *Shelf) compute(ctx context.Context, source, data string) ([]byte, error) {
-	code, err := program(source)
+// data is called once, or twice where a program fails: what it says of its data must not depend on what it needs.
+func (s *Shelf) compute(ctx context.Context, source string, data func() (string, error)) ([]byte, error) {
+	code, n, err := program(source)
 	if err != nil {
 		return nil, err
 	}
+	text, err := data()
+	if err != nil {
+		return nil, err
+	}
+	out, err := s.run(ctx, source, code, text, n)
+	if errors.Is(err, errProgram) && !n.whole {
+		if text, err = data(); err == nil {
+			out, err = s.run(ctx, source, code, text, everything)
+		}
+	}
+	return out, err
+}
+
+// run is one run of a program over what it needs of its data.
+func (s *Shelf) run(ctx context.Context, source string, code *gojq.Code, data string, n *need) ([]byte, error) {
 	m := meter(ctx, s.o.JQTime, int64(len(data)))
 	defer m.stop()
 	if len(data) > largeData {
 		defer runtime.GC() // what it took is several times the data: the next one must not come on top of that
 	}
-	input, ranks, err := decode(data)
+	input, ranks, err := decode(data, n)
 	if err != nil {
 		return nil, fmt.Errorf("%w: jq: the data is %w", ErrBadQuery, err)
 	}
@@ -147,6 +163,15 @@ type metered struct {
 	steps  int64 // counted by the one goroutine that runs the program
 	limit  time.Duration
 }
+
+// errProgram: a program met data it does not fit.
+var errProgram = errors.New("program failed")
+
+// failure is an errProgram in its own words.
+type failure struct{ error }
+
+func (f failure) Error() string        { return clip(f.error.Error(), 300) }
+func (f failure) Is(target error) bool { return target == errProgram }
 
 // errStopped: a program went beyond what one may use.
 var errStopped = errors.New("stopped")
@@ -199,7 +224,7 @@ func (m *metered) stop() {
 // explain says why a program failed.
 func (m *metered) explain(err error) error {
 	if m.Context.Err() == nil {
-		return fmt.Errorf("%w: jq: %s", ErrBadQuery, clip(err.Error(), 300))
+		return fmt.Errorf("%w: jq: %w", ErrBadQuery, failure{err})
 	}
 	if cause := context.Cause(m.Context); errors.Is(cause, errStopped) {
 		return fmt.Errorf("%w: jq: %w", ErrTooLarge, cause)

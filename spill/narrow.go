@@ -150,18 +150,17 @@ func (s *Shelf) computed(ctx context.Context, v *view, source string) (*view, er
 	if v.Binary {
 		return nil, fmt.Errorf("%w: jq: the data is %s", ErrBadQuery, v.MimeType)
 	}
-	data, err := v.text(maxNarrow)
-	if err != nil {
-		return nil, fmt.Errorf("jq: %w", err)
-	}
-	if !v.JSON {
-		quoted, err := quoted([]byte(data))
+	found, err := s.compute(ctx, source, func() (string, error) {
+		data, err := v.text(maxNarrow)
 		if err != nil {
-			return nil, err
+			return "", fmt.Errorf("jq: %w", err)
 		}
-		data = string(quoted)
-	}
-	found, err := s.compute(ctx, source, data)
+		if v.JSON {
+			return data, nil
+		}
+		quoted, err := quoted([]byte(data))
+		return string(quoted), err
+	})
 	if err != nil {
 		return nil, err
 	}

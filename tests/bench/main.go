@@ -87,7 +87,7 @@ func (r *rig) run(only string) error {
 	for _, part := range []struct {
 		name    string
 		measure func() error
-	}{{"definition", r.definition}, {"start", r.start}, {"echo", r.echoes}, {"large", r.large}, {"memory", r.memory}, {"spill", r.spilling}} {
+	}{{"definition", r.definition}, {"start", r.start}, {"echo", r.echoes}, {"large", r.large}, {"memory", r.memory}, {"spill", r.spilling}, {"read", r.reading}} {
 		if only != "" && only != part.name {
 			continue
 		}

@@ -26,7 +26,10 @@ type server struct {
 }
 
 // through starts the proxy in front of servers, in a home of its own so that nothing is cached from before.
-func (r *rig) through(servers ...server) (*side, error) {
+func (r *rig) through(servers ...server) (*side, error) { return r.throughWith("", servers...) }
+
+// throughWith is through with more members of the configuration.
+func (r *rig) throughWith(more string, servers ...server) (*side, error) {
 	home, err := os.MkdirTemp(r.dir, "home-")
 	if err != nil {
 		return nil, err
@@ -36,8 +39,11 @@ func (r *rig) through(servers ...server) (*side, error) {
 		args, _ := json.Marshal(s.argv[1:])
 		blocks = append(blocks, fmt.Sprintf("%q: {\"command\": %q, \"args\": %s}", s.name, s.argv[0], args))
 	}
+	if more != "" {
+		more = ",\n" + more
+	}
 	file := filepath.Join(home, "proxy-dispatch.yaml")
-	if err := os.WriteFile(file, []byte("{\"mcpServers\": {"+strings.Join(blocks, ",\n")+"}}"), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte("{\"mcpServers\": {"+strings.Join(blocks, ",\n")+"}"+more+"}"), 0o600); err != nil {
 		return nil, err
 	}
 	cmd := exec.CommandContext(r.ctx, r.proxy, "serve", "--config", file)
