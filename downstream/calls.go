@@ -61,8 +61,9 @@ func (d *desk) owner(id int64) (c *call, shared bool) {
 		return d.calls[id], false
 	}
 	for _, other := range d.calls {
+		own := other.request.Asker == "" && other.request.Ask == nil && other.request.Told == nil // a listing, say
 		switch {
-		case other.ctx.Err() != nil: // about to end
+		case own, other.ctx.Err() != nil: // about to end
 		case c == nil:
 			c = other
 		case c.request.Asker != other.request.Asker || c.request.Asker == "":

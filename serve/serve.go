@@ -28,7 +28,7 @@ type Options struct {
 	MaxCalls int
 	// Framing is how messages are told apart on stdio, both ways; the zero value follows the agent.
 	Framing framing.Framing
-	// MaxAsks bounds the questions of servers that are open at one agent; default 64. AskTimeout bounds the wait for
+	// MaxAsks bounds the questions of servers that are open at one agent; default 256. AskTimeout bounds the wait for
 	// one answer; default 10 min.
 	MaxAsks    int
 	AskTimeout time.Duration
@@ -44,7 +44,7 @@ type Options struct {
 const (
 	defaultMaxMessage = 256 << 20
 	defaultMaxCalls   = 256
-	defaultMaxAsks    = 64
+	defaultMaxAsks    = 256
 	defaultMaxParked  = 1000
 	defaultPatience   = 10 * time.Minute
 )
