@@ -111,6 +111,7 @@ func (f *Face) alone(ctx context.Context, u use, s *step) dispatch.Pieces {
 	}
 	inner := u
 	inner.depth++
+	inner.Relay, inner.Inputs, inner.State = false, nil, nil // a part of a batch can't be repeated
 	return f.answer(ctx, inner, s.operation)
 }
 

@@ -79,6 +79,9 @@ func nameAll(v *view.View, toolName string, prefixes map[string]string) *names {
 		var offers []*offer
 		for _, e := range sorted(v.Entries("", kind)) {
 			o := &offer{entry: e, server: v.Snapshot.Server(e.Server), full: n.prefix[e.Server] + ownName(e)}
+			if o.server == nil {
+				continue
+			}
 			if o.name = o.full; kind == catalog.Resource {
 				o.name = e.Name
 			}
