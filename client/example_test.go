@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log"
 
+	"github.com/mark3labs/mcp-go/client/transport"
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/proxy-dispatch/proxy-dispatch/client"
@@ -152,4 +153,22 @@ func ExampleDetect() {
 	tool, found := client.Detect([]json.RawMessage{entry})
 	fmt.Println(tool.Name, tool.Kind, found)
 	// Output: mcp:proxy proxy true
+}
+
+func Example_overStdio() {
+	run := func(ctx context.Context) error {
+		transport := transport.NewStdio("proxy-dispatch", nil, "serve", "--expose", "proxy")
+		connection, err := client.Connect(ctx, transport, client.ConnectOptions{Name: "my program"})
+		if err != nil {
+			return err
+		}
+		defer connection.Close()
+		c := client.New(connection, client.Options{Whole: true})
+		_, err = c.ListTools(ctx)
+		return err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel() // this example has no program to start
+	fmt.Println(run(ctx) != nil)
+	// Output: true
 }
