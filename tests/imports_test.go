@@ -45,7 +45,8 @@ var table = map[string][]string{
 	"builtin":              {},
 	"cmd/internal/config":  {"*", "cmd/internal/config/minia", "cmd/internal/config/notation", "cmd/internal/config/secret", "cmd/internal/config/variable"},
 	"cmd/internal/observe": {"*"},
-	"cmd/proxy-dispatch":   {"*", "cmd/internal/config", "cmd/internal/config/clients", "cmd/internal/config/edit", "cmd/internal/config/notation", "cmd/internal/config/secret", "cmd/internal/observe"},
+	"cmd/internal/control": {},
+	"cmd/proxy-dispatch":   {"*", "cmd/internal/config", "cmd/internal/config/clients", "cmd/internal/config/edit", "cmd/internal/config/notation", "cmd/internal/config/secret", "cmd/internal/control", "cmd/internal/observe"},
 
 	"cmd/internal/config/clients":  {"cmd/internal/config", "cmd/internal/config/notation", "cmd/internal/config/variable"},
 	"cmd/internal/config/minia":    {"cmd/internal/config/notation"},

@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/gobwas/glob"
 
@@ -19,10 +21,23 @@ import (
 
 // doorkeeper lets agents in over HTTP and says which role each has.
 type doorkeeper struct {
+	tokens *auth.TokenFile
+	log    *slog.Logger
+	rules  atomic.Pointer[doorRules]
+}
+
+// doorRules is what a configuration says of who comes in. It is immutable.
+type doorRules struct {
 	auth     *auth.Authenticator
+	issuers  []*issuer
 	resource auth.Resource
 	roles    []role
-	log      func(r *http.Request, err error)
+}
+
+// issuer is an issuer with the keys that were found of it.
+type issuer struct {
+	configured config.Issuer
+	checks     *auth.Issuer
 }
 
 // role is a role of the configuration with its patterns compiled.
@@ -36,68 +51,102 @@ type role struct {
 var errNotHere = errors.New("not allowed")
 
 // doorkeeper makes the doorkeeper of the configuration; nil without the key auth.
-func (c *console) doorkeeper(whole *config.Config, log *slog.Logger) (*doorkeeper, error) {
-	cfg := whole.Auth
-	if !cfg.On {
+func (c *console) doorkeeper(cfg *config.Config, log *slog.Logger) (*doorkeeper, error) {
+	if !cfg.Auth.On {
 		return nil, nil
 	}
-	path, err := tokensPath(whole, c.env)
+	path, err := tokensPath(cfg, c.env)
 	if err != nil {
 		return nil, err
 	}
-	d := &doorkeeper{
-		resource: auth.Resource{URL: cfg.Resource},
-		log: func(r *http.Request, err error) {
-			log.Info("refused", "from", r.RemoteAddr, "path", r.URL.Path, "why", err)
-		},
-	}
-	sources := []auth.Source{auth.OpenTokens(path)}
-	for _, i := range cfg.Issuers {
-		issuer, err := auth.NewIssuer(i.Options())
-		if err != nil {
-			return nil, fmt.Errorf("auth: %w", err)
-		}
-		sources = append(sources, issuer)
-		d.resource.Issuers = append(d.resource.Issuers, i.URL)
-		d.resource.Scopes = append(d.resource.Scopes, i.Scopes...)
-	}
-	for _, r := range cfg.Roles {
-		made := role{Role: r, mayOpen: r.Views}
-		if r.View != "" {
-			made.mayOpen = append(made.mayOpen[:len(made.mayOpen):len(made.mayOpen)], glob.QuoteMeta(r.View))
-		}
-		for _, set := range []struct {
-			from []string
-			to   *[]*glob.Pattern
-		}{{r.Principals, &made.principals}, {made.mayOpen, &made.views}} {
-			for _, pattern := range set.from {
-				g, err := glob.Compile(pattern)
-				if err != nil {
-					return nil, fmt.Errorf("auth: role %s: pattern %q: %w", r.Name, pattern, err)
-				}
-				*set.to = append(*set.to, g)
+	d := &doorkeeper{tokens: auth.OpenTokens(path), log: log}
+	rules, err := d.compile(cfg)
+	d.rules.Store(rules)
+	return d, err
+}
+
+// compile reads what a configuration says of who comes in. Issuers that stay keep the keys that were found.
+func (d *doorkeeper) compile(cfg *config.Config) (*doorRules, error) {
+	out := &doorRules{resource: auth.Resource{URL: cfg.Auth.Resource}}
+	sources := []auth.Source{d.tokens}
+	for _, configured := range cfg.Auth.Issuers {
+		made := d.issuer(configured)
+		if made == nil {
+			checks, err := auth.NewIssuer(configured.Options())
+			if err != nil {
+				return nil, fmt.Errorf("auth: %w", err)
 			}
+			made = &issuer{configured, checks}
 		}
-		d.roles = append(d.roles, made)
-		d.resource.Scopes = append(d.resource.Scopes, r.Scopes...)
+		out.issuers = append(out.issuers, made)
+		sources = append(sources, made.checks)
+		out.resource.Issuers = append(out.resource.Issuers, configured.URL)
+		out.resource.Scopes = append(out.resource.Scopes, configured.Scopes...)
 	}
-	slices.Sort(d.resource.Scopes)
-	d.resource.Scopes = slices.Compact(d.resource.Scopes)
-	d.auth = auth.New(sources...)
-	return d, nil
+	for _, r := range cfg.Auth.Roles {
+		made, err := compileRole(r)
+		if err != nil {
+			return nil, fmt.Errorf("auth: role %s: %w", r.Name, err)
+		}
+		out.roles = append(out.roles, made)
+		out.resource.Scopes = append(out.resource.Scopes, r.Scopes...)
+	}
+	slices.Sort(out.resource.Scopes)
+	out.resource.Scopes = slices.Compact(out.resource.Scopes)
+	out.auth = auth.New(sources...)
+	return out, nil
+}
+
+// issuer returns the one in force with these options, nil if there is none.
+func (d *doorkeeper) issuer(like config.Issuer) *issuer {
+	now := d.rules.Load()
+	if now == nil {
+		return nil
+	}
+	for _, i := range now.issuers {
+		if reflect.DeepEqual(i.configured, like) {
+			return i
+		}
+	}
+	return nil
+}
+
+func compileRole(r config.Role) (role, error) {
+	made := role{Role: r, mayOpen: r.Views}
+	if r.View != "" {
+		made.mayOpen = append(made.mayOpen[:len(made.mayOpen):len(made.mayOpen)], glob.QuoteMeta(r.View))
+	}
+	var err error
+	if made.principals, err = compileGlobs(r.Principals); err != nil {
+		return role{}, err
+	}
+	made.views, err = compileGlobs(made.mayOpen)
+	return made, err
+}
+
+func compileGlobs(patterns []string) ([]*glob.Pattern, error) {
+	var out []*glob.Pattern
+	for _, p := range patterns {
+		g, err := glob.Compile(p)
+		if err != nil {
+			return nil, fmt.Errorf("pattern %q: %w", p, err)
+		}
+		out = append(out, g)
+	}
+	return out, nil
 }
 
 // Enter implements serve.Doorkeeper.
 func (d *doorkeeper) Enter(r *http.Request) (dispatch.Agent, error) {
-	agent, err := d.enter(r)
+	agent, err := d.rules.Load().enter(r)
 	if err != nil {
-		d.log(r, err)
+		d.log.Info("refused", "from", r.RemoteAddr, "path", r.URL.Path, "why", err)
 		return dispatch.Agent{}, err
 	}
 	return agent, nil
 }
 
-func (d *doorkeeper) enter(r *http.Request) (dispatch.Agent, error) {
+func (d *doorRules) enter(r *http.Request) (dispatch.Agent, error) {
 	who, err := d.auth.Authenticate(r)
 	if err != nil {
 		return dispatch.Agent{}, err
@@ -118,7 +167,7 @@ func (d *doorkeeper) enter(r *http.Request) (dispatch.Agent, error) {
 }
 
 // roleOf is the first role that somebody has, the default one if there is no other; nil if none.
-func (d *doorkeeper) roleOf(who auth.Identity) *role {
+func (d *doorRules) roleOf(who auth.Identity) *role {
 	if who.Role != "" {
 		return d.role(who.Role) // a token whose role is gone has no rights rather than others
 	}
@@ -132,7 +181,7 @@ func (d *doorkeeper) roleOf(who auth.Identity) *role {
 	return d.role(config.DefaultRole)
 }
 
-func (d *doorkeeper) role(name string) *role {
+func (d *doorRules) role(name string) *role {
 	for i, r := range d.roles {
 		if r.Name == name {
 			return &d.roles[i]
@@ -159,12 +208,12 @@ func (d *doorkeeper) Refuse(r *http.Request, err error) (int, string) {
 	if errors.Is(err, errNotHere) {
 		return http.StatusForbidden, ""
 	}
-	return d.resource.Refusal(r, err)
+	return d.rules.Load().resource.Refusal(r, err)
 }
 
 // rights are what an agent's role lets it see.
 func (d *doorkeeper) rights(a dispatch.Agent) (view.Rules, bool) {
-	r := d.role(a.Role)
+	r := d.rules.Load().role(a.Role)
 	if r == nil {
 		return view.Rules{}, false
 	}
@@ -173,8 +222,13 @@ func (d *doorkeeper) rights(a dispatch.Agent) (view.Rules, bool) {
 
 // limits are those of an agent's role.
 func (d *doorkeeper) limits(a dispatch.Agent) serve.Limits {
-	if r := d.role(a.Role); r != nil {
+	if r := d.rules.Load().role(a.Role); r != nil {
 		return serve.Limits{PerMinute: r.PerMinute, Concurrent: r.Concurrent}
 	}
 	return serve.Limits{}
+}
+
+// metadata tells agents where to get a token.
+func (d *doorkeeper) metadata() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { d.rules.Load().resource.Metadata().ServeHTTP(w, r) })
 }

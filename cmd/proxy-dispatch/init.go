@@ -254,20 +254,25 @@ func replaceFile(file string, text []byte) (backup string, err error) {
 	} else if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return "", err
 	}
+	return backup, writeWhole(file, text, mode)
+}
+
+// writeWhole puts text in the place of a file in one step, so that nobody reads half of it.
+func writeWhole(file string, text []byte, mode fs.FileMode) error {
 	if target, err := filepath.EvalSymlinks(file); err == nil {
 		file = target // a link, as dotfile managers make them, stays one
 	}
 	tmp, err := os.CreateTemp(filepath.Dir(file), ".proxy-dispatch-*")
 	if err != nil {
-		return backup, err
+		return err
 	}
 	defer os.Remove(tmp.Name())
 	_, err = tmp.Write(text)
 	err = errors.Join(err, tmp.Chmod(mode), tmp.Close())
 	if err != nil {
-		return backup, err
+		return err
 	}
-	return backup, os.Rename(tmp.Name(), file)
+	return os.Rename(tmp.Name(), file)
 }
 
 // copyAside copies a file beside itself under a name that is free.

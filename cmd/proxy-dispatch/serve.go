@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/proxy-dispatch/proxy-dispatch/cmd/internal/config"
+	"github.com/proxy-dispatch/proxy-dispatch/cmd/internal/control"
 	"github.com/proxy-dispatch/proxy-dispatch/cmd/internal/observe"
 	"github.com/proxy-dispatch/proxy-dispatch/serve"
 	"github.com/proxy-dispatch/proxy-dispatch/serve/auth"
@@ -94,6 +95,10 @@ func (c *console) serve(ctx context.Context, s serving, words []string) error {
 		return errors.Join(err, p.Close())
 	}
 	o := serve.Options{Face: face, Version: versionText(), Log: log}
+	steering := &steering{program: p, load: func() (*config.Config, error) { return c.servedConfig(words) }, env: c.env}
+	stop := c.steer(context.WithoutCancel(ctx), steering)
+	p.closers = append(p.closers, func() error { stop(); return nil })
+	p.admin = control.Handler("/admin", steering)
 	if address == "" {
 		o.OnListed, p.lobby.only = start, start
 		soon := time.AfterFunc(startSoon, start)
@@ -197,10 +202,15 @@ func (c *console) serveHTTP(ctx context.Context, p *program, o serve.HTTPOptions
 		}
 		o.TLS = &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12}
 	}
+	o.Open = map[string]http.Handler{}
 	if door := p.door; door != nil {
 		o.Auth, o.Limits = door, door.limits
-		o.Open = map[string]http.Handler{auth.MetadataPath: door.resource.Metadata(), auth.MetadataPath + "/": door.resource.Metadata()}
+		o.Open[auth.MetadataPath], o.Open[auth.MetadataPath+"/"] = door.metadata(), door.metadata()
 	}
+	if token := p.cfg.HTTP.AdminToken; token != "" {
+		o.Open["/admin/"] = control.Behind(token, p.admin)
+	}
+	o.Hosts = p.cfg.HTTP.Hosts
 	o.Extra = map[string]http.Handler{"/metrics": p.observer.Metrics()}
 	o.OnListen = func(a net.Addr) {
 		scheme := "http"

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -26,6 +28,7 @@ type program struct {
 	cfg        *config.Config
 	log        *slog.Logger
 	redactor   *redaction
+	reloading  sync.Mutex                    // held while another configuration is put in force
 	inForce    atomic.Pointer[config.Config] // cfg, or what a reload put in its place
 	fleet      *downstream.Fleet
 	catalog    *catalog.Catalog
@@ -36,6 +39,7 @@ type program struct {
 	// transparent hears what servers say; it is set before any server is started, nil if nobody sees it.
 	transparent *transparent.Face
 	lobby       *lobby         // of a lasting program
+	admin       http.Handler   // changes of this program; behind a token where it is shown
 	door        *doorkeeper    // nil: everybody comes in
 	modules     modules        // of hooks and tools
 	closers     []func() error // run last to first

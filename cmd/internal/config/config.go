@@ -104,8 +104,11 @@ type Tools struct{ Allow, Deny, Confirm []string }
 
 // HTTP is where and how to listen.
 type HTTP struct {
-	Listen string // host:port; "" = not over HTTP
-	TLS    TLS
+	Listen string   // host:port; "" = not over HTTP
+	Hosts  []string // names this machine is known by, beside the one of Listen
+	// AdminToken opens the routes below /admin; "" = there are none.
+	AdminToken string
+	TLS        TLS
 }
 
 // TLS names the files of a certificate; both or none.

@@ -42,6 +42,10 @@ func (c *Config) print(show func(*Server) maskedServer, secret, text func(string
 	w.list(root, "expose", c.Expose)
 	w.section(root, "http", func(n *notation.Node) {
 		w.string(n, "listen", c.HTTP.Listen)
+		w.list(n, "hosts", c.HTTP.Hosts)
+		if c.HTTP.AdminToken != "" {
+			n.Put("adminToken", notation.NewText(variable.Escape(secret(c.HTTP.AdminToken))))
+		}
 		w.section(n, "tls", func(n *notation.Node) { w.string(n, "cert", c.HTTP.TLS.Cert); w.string(n, "key", c.HTTP.TLS.Key) })
 	})
 	w.auth(root, &c.Auth)

@@ -141,6 +141,13 @@ func (d *decoder) http(f *fields) {
 	if l := d.out.HTTP.Listen; l != "" && !isAddress(l) {
 		h.add(h.node.Get("listen").Line, "http.listen must be HOST:PORT, not %q", l)
 	}
+	d.out.HTTP.Hosts = h.texts("hosts")
+	if d.out.HTTP.AdminToken = h.text("adminToken"); d.out.HTTP.AdminToken != "" {
+		d.out.secrets.Add(d.out.HTTP.AdminToken)
+		if len(d.out.HTTP.AdminToken) < 16 && !d.lost {
+			h.add(h.node.Get("adminToken").Line, "http.adminToken must have 16 bytes or more")
+		}
+	}
 	_, t := h.take("tls")
 	tls := d.mapping(t, "http.tls.")
 	d.out.HTTP.TLS = TLS{Cert: tls.path("cert"), Key: tls.path("key")}
