@@ -37,6 +37,10 @@ func (s *steering) tell(r control.Report, err error) {
 		s.program.log.Error("configuration not taken over", "why", err)
 		return
 	}
+	if len(r.Added)+len(r.Removed)+len(r.Changed)+len(r.NeedsRestart) == 0 {
+		s.program.log.Debug("configuration read again: the servers are the same")
+		return
+	}
 	s.program.log.Info("configuration taken over", "added", r.Added, "removed", r.Removed, "changed", r.Changed)
 	if len(r.NeedsRestart) > 0 {
 		s.program.log.Warn("in force only after a restart", "keys", r.NeedsRestart)
