@@ -127,6 +127,9 @@ func (d *Dispatcher) described(agent Agent, v *view.View, e *catalog.Entry) Desc
 }
 
 func (a *DescribeAnswer) render(r *request, budget int) json.RawMessage {
+	if r.Format == "typescript" && a.Server == nil {
+		return textResult(withRepairs(r.notes, a.declarations()))
+	}
 	if !r.wantsJSON() {
 		return textResult(withRepairs(r.notes, a.text()))
 	}

@@ -206,7 +206,7 @@ function ask(op, a, b) {
 	return new P((resolve, reject) => {
 		const id = ++count;
 		host(op, id, a, b);
-		waiting[id] = { resolve, reject };
+		waiting[id] = { resolve, reject, op };
 	});
 }
 function settle(id, ok, text, large) {
@@ -214,7 +214,7 @@ function settle(id, ok, text, large) {
 	delete waiting[id];
 	try {
 		const value = read(text, large);
-		if (ok) return promise.resolve(value);
+		if (ok) return promise.resolve(promise.op === "search" && !isArray(value) ? value.results : value);
 		const e = new E(value.message);
 		const data = value.data || {};
 		for (const k of keys(data)) if (k !== "message" && k !== "stack") set(e, k, data[k]);
@@ -230,14 +230,23 @@ function written(v, what) {
 	if (text === undefined) throw new Wrong(`${what}: not a value that JSON can hold`);
 	return text;
 }
-async function call(name, args) { return ask("call", Text(name), written(args, "arguments")); }
-async function readHandle(handle, query) {
-	if (typeof handle === "object" && handle !== null) handle = handle.handle;
-	return ask("read", Text(handle), written(typeof query === "string" ? { jq: query } : query, "query"));
+// promised is what f asks for, or a promise of what it throws. Nothing here looks up `then`, which a script may change.
+function promised(f) {
+	try {
+		return f();
+	} catch (e) {
+		return new P((_, reject) => reject(e));
+	}
 }
-async function search(query, more) {
-	const found = await ask("search", "", written(typeof query === "object" ? query : { ...more, query: Text(query) }, "query"));
-	return isArray(found) ? found : found.results;
+function call(name, args) { return promised(() => ask("call", Text(name), written(args, "arguments"))); }
+function readHandle(handle, query) {
+	return promised(() => {
+		if (typeof handle === "object" && handle !== null) handle = handle.handle;
+		return ask("read", Text(handle), written(typeof query === "string" ? { jq: query } : query, "query"));
+	});
+}
+function search(query, more) {
+	return promised(() => ask("search", "", written(typeof query === "object" ? query : { ...more, query: Text(query) }, "query")));
 }
 function progress(done, total, message) {
 	host("progress", 0, stringify(typeof done === "object" ? done : { progress: done, total, message }), "");
