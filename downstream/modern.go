@@ -35,10 +35,27 @@ func (s *session) ownMeta(r *Request) []wire.Member {
 	switch {
 	case answers && len(r.Capabilities) > 0:
 		capabilities = rawjson.Compact(r.Capabilities)
+	case r != nil && len(r.Capabilities) > 0:
+		capabilities = unaskable(r.Capabilities)
 	case (answers || r != nil && s.outside != nil) && len(s.client.Capabilities) > 0:
 		capabilities = s.client.Capabilities
 	}
 	return append(own, wire.Own(mcp.MetaKeyClientCapabilities, capabilities))
+}
+
+// unaskable are the capabilities of an agent that can't be asked anything while its request runs.
+func unaskable(capabilities json.RawMessage) json.RawMessage {
+	out := []byte{'{'}
+	for key, v := range rawjson.Members(capabilities) {
+		if key == "roots" || key == "sampling" || key == "elicitation" {
+			continue
+		}
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		out = append(append(append(out, rawjson.Quote(key)...), ':'), rawjson.Compact(v)...)
+	}
+	return append(out, '}')
 }
 
 // translated does for a server of the new era what a method of the old one did that is no more; false if it is none.

@@ -12,6 +12,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/proxy-dispatch/proxy-dispatch/downstream/wire"
+	"github.com/proxy-dispatch/proxy-dispatch/rawjson"
 )
 
 // Conn is the connection to a remote server over streamable HTTP, of both eras of the protocol. Its methods may be
@@ -62,8 +63,13 @@ func (c *Conn) own(method string, params []byte) http.Header {
 	for name, value := range mcp.StandardHeaders(mcp.ProtocolVersion20260728, mcp.MCPMethod(method), params) {
 		h.Set(name, value)
 	}
-	if method == string(mcp.MethodToolsCall) {
+	switch method {
+	case string(mcp.MethodToolsCall):
 		c.tools.headers(h, params)
+	case "tasks/get", "tasks/update", "tasks/cancel":
+		if id, ok := mcp.EncodeHeaderValue(rawjson.Unquote(rawjson.Member(params, "taskId"))); ok {
+			h.Set(mcp.HeaderName, id)
+		}
 	}
 	return h
 }

@@ -15,6 +15,8 @@ const (
 	invalidParams = -32602
 	internalError = -32603
 	noResource    = -32002
+
+	missingCapability = -32021
 )
 
 func wrongParams(format string, args ...any) error {
@@ -63,6 +65,15 @@ func failedCall(err error) (dispatch.Pieces, error) {
 func noSuchResource(uri string, meta json.RawMessage) error {
 	f := &serve.Fault{Code: noResource, Message: "Resource not found: " + uri, Data: json.RawMessage(`{"uri":` + string(rawjson.Quote(uri)) + `}`)}
 	if modern(meta) {
+		f.Code = invalidParams
+	}
+	return f
+}
+
+// ofToday gives a server's word for a resource that is not there the code that a modern agent knows.
+func ofToday(err error, meta json.RawMessage) error {
+	f, ok := errors.AsType[*serve.Fault](faultOf(err))
+	if ok && f.Code == noResource && modern(meta) {
 		f.Code = invalidParams
 	}
 	return f

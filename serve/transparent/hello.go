@@ -34,6 +34,9 @@ func (f *Face) Capabilities(a dispatch.Agent) json.RawMessage {
 			all = union(all, json.RawMessage(promised))
 		}
 		all = union(all, s.Capabilities)
+		if logs(s) {
+			all = union(all, json.RawMessage(`{"logging":{}}`))
+		}
 		for key := range rawjson.Members(s.Capabilities) {
 			if more := ours[key]; more != "" {
 				all = union(all, json.RawMessage(`{"`+key+`":`+more+`}`))

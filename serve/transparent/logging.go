@@ -43,11 +43,16 @@ func (f *Face) setLevel(ctx context.Context, r serve.Request) (dispatch.Pieces, 
 func (f *Face) spread(ctx context.Context, a dispatch.Agent) {
 	var told sync.WaitGroup
 	for _, s := range f.o.Dispatcher.Seen(a).Snapshot.Servers {
-		if rawjson.Member(s.Capabilities, "logging") != nil && f.o.Servers.State(s.Name) == "ready" {
+		if logs(s) && f.o.Servers.State(s.Name) == "ready" {
 			told.Go(func() { f.tellLevel(ctx, s.Name, f.sessionWith(a, s.Name)) })
 		}
 	}
 	told.Wait()
+}
+
+// logs reports whether a server may be told a level. Since 2026-07-28 servers don't declare it.
+func logs(s *catalog.Server) bool {
+	return rawjson.Member(s.Capabilities, "logging") != nil || s.ProtocolVersion >= "2026"
 }
 
 // tellLevel tells one server, in the session with one agent or (session "") with all, in the name of the agent that

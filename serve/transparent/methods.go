@@ -99,7 +99,7 @@ func (f *Face) readResource(ctx context.Context, r serve.Request) (dispatch.Piec
 	raw, err := f.o.Dispatcher.Pass(ctx, r.Agent, dispatch.PassRequest{Method: r.Method, Ref: ref,
 		Params: reworded(r.Params, "uri", rawjson.Quote(own)), Meta: onward(r.Meta), Contact: f.contact(r.Agent, ref.Server, r.Contact)})
 	if err != nil {
-		return nil, err
+		return nil, ofToday(err, r.Meta)
 	}
 	w := f.rewriter(r.Agent, ref.Server, raw)
 	others := w.uri

@@ -3,6 +3,8 @@ package transparent
 import (
 	"context"
 	"encoding/json"
+	"slices"
+	"strings"
 
 	"github.com/proxy-dispatch/proxy-dispatch/catalog"
 	"github.com/proxy-dispatch/proxy-dispatch/dispatch"
@@ -67,8 +69,37 @@ func (f *Face) made(a dispatch.Agent, w *rewriter) *rewriter {
 	return w
 }
 
+// tasksExtension is the name under which tasks are an extension, since 2026-07-28. Before, they were a capability, with
+// other methods.
+const tasksExtension = "io.modelcontextprotocol/tasks"
+
+// taskMethod refuses a method of tasks that an agent's protocol does not have, or that nobody behind us has. An agent
+// must have declared the extension to use it.
+func (f *Face) taskMethod(r serve.Request) error {
+	today := modern(r.Meta)
+	has := func(capabilities json.RawMessage) bool {
+		if !today {
+			return rawjson.Member(capabilities, "tasks") != nil
+		}
+		return rawjson.Member(rawjson.Member(capabilities, "extensions"), tasksExtension) != nil
+	}
+	wrong := map[bool]string{false: "tasks/update", true: "tasks/list tasks/result"}
+	offered := slices.ContainsFunc(f.o.Dispatcher.Seen(r.Agent).Snapshot.Servers, func(s *catalog.Server) bool { return has(s.Capabilities) })
+	switch {
+	case !offered || strings.Contains(wrong[today], r.Method):
+		return serve.ErrNoMethod
+	case today && !has(r.Contact.Capabilities):
+		return &serve.Fault{Code: missingCapability, Message: "the agent must declare the extension " + tasksExtension,
+			Data: json.RawMessage(`{"requiredCapabilities":{"extensions":{"` + tasksExtension + `":{}}}}`)}
+	}
+	return nil
+}
+
 // ofTask is tasks/get, tasks/result, tasks/cancel and tasks/update.
 func (f *Face) ofTask(ctx context.Context, r serve.Request) (dispatch.Pieces, error) {
+	if err := f.taskMethod(r); err != nil {
+		return nil, err
+	}
 	shown, err := text(r.Params, "taskId")
 	if err != nil {
 		return nil, err
@@ -90,6 +121,9 @@ func (f *Face) ofTask(ctx context.Context, r serve.Request) (dispatch.Pieces, er
 
 // listTasks is tasks/list: a page of one server's list at a time, without the tasks of others.
 func (f *Face) listTasks(ctx context.Context, r serve.Request) (dispatch.Pieces, error) {
+	if err := f.taskMethod(r); err != nil {
+		return nil, err
+	}
 	p, err := readPaging(r.Params)
 	if err != nil {
 		return nil, err
