@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -32,7 +33,7 @@ var errUnasked = errors.New("there is no way to reach the agent now")
 
 // put sends one question and waits for its answer. If ctx ends first the agent is told.
 func (a *asks) put(ctx context.Context, method string, params json.RawMessage, send func(line []byte) bool) (json.RawMessage, error) {
-	id, answer := a.enter()
+	id, answer := a.enter(askedBy(ctx))
 	if answer == nil {
 		return nil, serverFault(askOverloaded, "%d questions wait for the agent already", a.max)
 	}
@@ -59,7 +60,8 @@ func (a *asks) put(ctx context.Context, method string, params json.RawMessage, s
 	return nil, why
 }
 
-func (a *asks) enter() (id string, answer chan message) {
+// enter makes room for a question and names it: SERVER:NUMBER, or pd:NUMBER where we ask ourselves.
+func (a *asks) enter(server string) (id string, answer chan message) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if len(a.open) >= a.max {
@@ -69,7 +71,7 @@ func (a *asks) enter() (id string, answer chan message) {
 		a.open = map[string]chan message{}
 	}
 	a.last++
-	id, answer = "pd-"+strconv.FormatInt(a.last, 10), make(chan message, 1)
+	id, answer = cmp.Or(server, "pd")+":"+strconv.FormatInt(a.last, 10), make(chan message, 1)
 	a.open[id] = answer
 	return id, answer
 }

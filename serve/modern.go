@@ -32,15 +32,20 @@ func checkModern(header http.Header, spoken era, m message) *Fault {
 
 // checkName holds the header that says what a request is about against the message.
 func checkName(header http.Header, m message) *Fault {
-	member := "name"
+	member, needed := "name", true
 	switch m.method {
 	case "resources/read":
 		member = "uri"
 	case "tools/call", "prompts/get":
+	case "tasks/get", "tasks/update", "tasks/cancel":
+		member, needed = "taskId", false
 	default:
 		return nil
 	}
 	values := header.Values(mcp.HeaderName)
+	if len(values) == 0 && !needed {
+		return nil
+	}
 	if len(values) == 0 {
 		return faultf(mcp.HEADER_MISMATCH, "the %s header is missing", mcp.HeaderName)
 	}

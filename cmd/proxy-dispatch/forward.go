@@ -8,6 +8,7 @@ import (
 	"github.com/proxy-dispatch/proxy-dispatch/dispatch"
 	"github.com/proxy-dispatch/proxy-dispatch/downstream"
 	"github.com/proxy-dispatch/proxy-dispatch/serve"
+	"github.com/proxy-dispatch/proxy-dispatch/serve/transparent"
 )
 
 // forwarder carries the dispatcher's requests to the fleet and words its errors for agents.
@@ -30,7 +31,7 @@ func asking(server string, ask askFunc) askFunc {
 		return nil
 	}
 	return func(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
-		raw, err := ask(serve.AskedBy(ctx, server), method, params)
+		raw, err := ask(serve.AskedBy(ctx, server), method, transparent.Signed(server, params))
 		if own, ok := errors.AsType[*dispatch.ServerError](err); ok {
 			err = &downstream.RPCError{Code: own.Code, Message: own.Message, Raw: own.Raw}
 		}

@@ -194,7 +194,7 @@ func TestResults(t *testing.T) {
 			`{"content":[{"type":"resource_link","uri":"X"}],"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"a::7"}}}`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			w := newWorld(t, twins)
+			w := newWorld(t, twins+"\na hello {\"tools\":{},\"tasks\":{}}")
 			w.answers[tc.method+" "+tc.key] = tc.answer
 			want := strings.NewReplacer("NOTE", resourceURI("a", "mem://note"), `"X"`, `"`+resourceURI("a", "mem://x")+`"`).Replace(tc.want)
 			if got := do(t, newFace(t, w, false), agentOne, tc.method, tc.params); got != want {

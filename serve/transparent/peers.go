@@ -112,6 +112,11 @@ func tagged(server string, params json.RawMessage) json.RawMessage {
 	return withMember(params, proxyKey, json.RawMessage(`{"server":`+string(rawjson.Quote(server))+`}`))
 }
 
+// Signed are the params of a server's question with the server in their `_meta`, so that a person can be told who asks.
+func Signed(server string, params json.RawMessage) json.RawMessage {
+	return withMember(params, "_meta", tagged(server, rawjson.Member(params, "_meta")))
+}
+
 // Notified passes an agent's notification on to every server that has a session.
 func (f *Face) Notified(a dispatch.Agent, method string, params json.RawMessage) {
 	if method == "notifications/initialized" { // each server had its own
