@@ -262,7 +262,7 @@ func (e *endpoint) notified(s *session, m message) {
 	switch m.method {
 	case "notifications/cancelled":
 		s.running.cancel(m.params)
-	case "notifications/initialized", "notifications/progress":
+	case "notifications/initialized":
 	default:
 		defer func() {
 			if p := recover(); p != nil {

@@ -28,7 +28,7 @@ type Face interface {
 	// method; logging/setLevel is then answered from what the session keeps, tools/list from Tools, in one page.
 	// A *Fault goes to the agent as it is.
 	Handle(ctx context.Context, r Request) (dispatch.Pieces, error)
-	// Notified hears the agent's notifications, save those of a call (cancelled, progress). It must not block.
+	// Notified hears the agent's notifications, save that a request is cancelled. It must not block.
 	Notified(a dispatch.Agent, method string, params json.RawMessage)
 	// Attach is told of each agent that can be spoken to outside of requests: a session of the handshake eras
 	// once it is initialized, or a subscription. detach is called when that ends. Neither may block.

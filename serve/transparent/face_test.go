@@ -331,7 +331,13 @@ func TestNotifications(t *testing.T) {
 	}
 	f.Notified(agentOne, "notifications/roots/list_changed", nil)
 	f.Notified(agentOne, "notifications/initialized", nil)
-	if diff := cmp.Diff([]string{"b notifications/roots/list_changed "}, w.notes); diff != "" {
+	f.Notified(agentOne, "notifications/progress", json.RawMessage(`{"progressToken":7,"progress":1}`))
+	question := Signed("b", json.RawMessage(`{"message":"?","_meta":{"progressToken":7,"x":1.10}}`))
+	if got, want := string(question), `{"message":"?","_meta":{"x":1.10,"progressToken":"b::7","proxy":{"server":"b"}}}`; got != want {
+		t.Errorf("question: got %s, want %s", got, want)
+	}
+	f.Notified(agentOne, "notifications/progress", json.RawMessage(`{"progressToken":"b::7","progress":1.10}`))
+	if diff := cmp.Diff([]string{"b notifications/roots/list_changed ", `b notifications/progress {"progress":1.10,"progressToken":7}`}, w.notes); diff != "" {
 		t.Errorf("to servers (-want +got):\n%s", diff)
 	}
 }

@@ -74,7 +74,7 @@ func ownURI(shown string) (server, uri string, ok bool) {
 	return named.Server, named.URI, named.Server != "" && named.URI != ""
 }
 
-// taskID is the id under which agents see a server's task.
+// taskID is the id under which agents see a server's task, or another token of a server's that comes back.
 func taskID(server, id string) string { return server + "::" + id }
 
 // ownTask gives back the server and its own id of a task. Of several servers whose names fit, the longest is meant.

@@ -113,18 +113,35 @@ func tagged(server string, params json.RawMessage) json.RawMessage {
 }
 
 // Signed are the params of a server's question with the server in their `_meta`, so that a person can be told who asks.
+// A progress token in it names the server as well, so that the agent's reports lead back.
 func Signed(server string, params json.RawMessage) json.RawMessage {
-	return withMember(params, "_meta", tagged(server, rawjson.Member(params, "_meta")))
+	meta := rawjson.Member(params, "_meta")
+	if token := rawjson.Member(meta, "progressToken"); token != nil {
+		meta = withMember(meta, "progressToken", rawjson.Quote(taskID(server, string(token))))
+	}
+	return withMember(params, "_meta", tagged(server, meta))
 }
 
-// Notified passes an agent's notification on to every server that has a session.
+// Notified passes an agent's notification on: progress to the server that wants to know, all else to every server that
+// has a session.
 func (f *Face) Notified(a dispatch.Agent, method string, params json.RawMessage) {
-	if method == "notifications/initialized" { // each server had its own
-		return
-	}
+	var servers []string
 	for _, s := range f.o.Dispatcher.Seen(a).Snapshot.Servers {
-		if f.o.Servers.State(s.Name) == "ready" {
-			f.o.Servers.Notify(a, s.Name, method, params)
+		servers = append(servers, s.Name)
+	}
+	switch method {
+	case "notifications/initialized": // each server had its own
+		return
+	case "notifications/progress":
+		server, token, ok := ownTask(rawjson.Unquote(rawjson.Member(params, "progressToken")), servers)
+		if !ok || !rawjson.Valid([]byte(token)) {
+			return
+		}
+		servers, params = []string{server}, withMember(params, "progressToken", json.RawMessage(token))
+	}
+	for _, server := range servers {
+		if f.o.Servers.State(server) == "ready" {
+			f.o.Servers.Notify(a, server, method, params)
 		}
 	}
 }
