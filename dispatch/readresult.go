@@ -183,7 +183,7 @@ func shelfError(name string, err error) error {
 	case errors.Is(err, spill.ErrBadQuery):
 		e.Code = BadRequest
 	case errors.Is(err, spill.ErrTooLarge), errors.Is(err, spill.ErrNoSpace):
-		e.Code, e.Do = TooLarge, "Narrow it with path or jq first"
+		e.Code, e.Do = TooLarge, "Ask for less: narrow it with path or jq, or look with grep, slice or sample"
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		e.Code = Timeout
 	}

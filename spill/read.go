@@ -93,6 +93,9 @@ func (s *Shelf) ReadAll(ctx context.Context, items []Item, q Query) (Answer, err
 		return Answer{}, err
 	}
 	defer v.close()
+	if s.o.TOON && q.Format == "" && q.Op == "read" && v.isContainer() {
+		q.Format = "toon"
+	}
 	v, form, err := v.shownAs(q)
 	if err != nil {
 		return Answer{}, err

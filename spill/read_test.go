@@ -423,3 +423,27 @@ func TestUsualReports(t *testing.T) {
 		})
 	}
 }
+
+// TestReadAsTOON: with the option, JSON is shown as TOON where no form is asked for.
+func TestReadAsTOON(t *testing.T) {
+	s := newShelf(t, Options{TOON: true})
+	a := put(t, s, text(`{"user":{"name":"Ann","tags":["a"]},"n":1.50}`))
+	for _, tc := range []struct {
+		name string
+		q    Query
+		want string
+	}{
+		{"an object", Query{Op: "read"}, "user:\n  name: Ann\n  tags[1]: a\nn: 1.50"},
+		{"what a path leaves", Query{Op: "read", Path: "user"}, "name: Ann\ntags[1]: a"},
+		{"a scalar", Query{Op: "read", Path: "user.name"}, "Ann"},
+		{"JSON where that is asked for", Query{Op: "read", Path: "user.tags", Format: "json"}, `["a"]`},
+		{"lines stay lines", Query{Op: "head", Lines: 1}, `{"user":{"name":"Ann","tags":["a"]},"n":1.50}`},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got, err := s.Read(t.Context(), a, Data, tc.q)
+			if err != nil || strings.TrimSpace(got.Text) != tc.want {
+				t.Errorf("got %q, %v, want %q", got.Text, err, tc.want)
+			}
+		})
+	}
+}

@@ -59,6 +59,7 @@ type Options struct {
 	PrincipalFiles int              // files of them; default QuotaFiles
 	JQTime         time.Duration    // how long a jq program may run; default 10s
 	GrepTime       time.Duration    // how long a search may run; default 30s
+	TOON           bool             // JSON is read as TOON where a query names no form; default: as CSV or TOON where that is much smaller
 	ReadCeiling    int              // bytes the largest answer may have; default 1 MiB
 	Tokens         *tokens.Counter  // default o200k_base
 	Log            *slog.Logger     // default: discarded

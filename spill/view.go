@@ -198,6 +198,20 @@ func (v *view) shownAs(q Query) (shown *view, form string, err error) {
 	return shown, "", err
 }
 
+// isContainer tells whether the view is a JSON object or list of a size that can be written in another form.
+func (v *view) isContainer() bool {
+	if !v.JSON || v.Size == 0 || v.Size > maxValue {
+		return false
+	}
+	first := [1]byte{}
+	if v.found != nil {
+		first[0] = v.found[0]
+	} else if err := readAt(v.r, first[:], 0); err != nil {
+		return false
+	}
+	return first[0] == '{' || first[0] == '['
+}
+
 // viewOf makes a view of bytes in memory.
 func viewOf(data []byte, isJSON bool) *view {
 	x := &lineIndex{}
@@ -212,7 +226,7 @@ func viewOf(data []byte, isJSON bool) *view {
 // all reads the whole view, if it has at most limit bytes.
 func (v *view) all(limit int64) ([]byte, error) {
 	if v.Size > limit {
-		return nil, fmt.Errorf("%d bytes, at most %d are handled at once: %w", v.Size, limit, ErrTooLarge)
+		return nil, fmt.Errorf("it has %d bytes, at most %d MiB are handled at once: %w", v.Size, limit>>20, ErrTooLarge)
 	}
 	if v.found != nil {
 		return v.found, nil
@@ -224,7 +238,7 @@ func (v *view) all(limit int64) ([]byte, error) {
 // text reads the whole view, if it has at most limit bytes.
 func (v *view) text(limit int64) (string, error) {
 	if v.Size > limit {
-		return "", fmt.Errorf("%d bytes, at most %d are handled at once: %w", v.Size, limit, ErrTooLarge)
+		return "", fmt.Errorf("it has %d bytes, at most %d MiB are handled at once: %w", v.Size, limit>>20, ErrTooLarge)
 	}
 	if v.found != nil {
 		return string(v.found), nil

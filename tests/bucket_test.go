@@ -86,3 +86,31 @@ func TestBucketRefuses(t *testing.T) {
 		}
 	}
 }
+
+// TestValidateBucket: validate tries whether results can be kept there.
+func TestValidateBucket(t *testing.T) {
+	t.Parallel()
+	server := s3.Start(t)
+	bucket := server.Bucket(t)
+	for _, tc := range []struct {
+		name, bucket, secret, want string
+		code                       int
+	}{
+		{"it works", bucket, server.SecretKey, "bucket " + bucket + ": takes, gives and removes results", 0},
+		{"wrong credentials", bucket, "not-the-secret-at-all", "bucket " + bucket + ": write:", 3},
+		{"no such bucket", "nowhere-to-be-found", server.SecretKey, "bucket nowhere-to-be-found: write:", 3},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			h := bucketHome(t, server, tc.bucket, tc.secret)
+			cmd := h.command(t, "validate", "--config", h.file)
+			out, err := cmd.CombinedOutput()
+			if code := cmd.ProcessState.ExitCode(); code != tc.code || !strings.Contains(string(out), tc.want) || strings.Contains(string(out), tc.secret) {
+				t.Errorf("exit code %d, %v, want %d and %q:\n%s", code, err, tc.code, tc.want, out)
+			}
+		})
+	}
+	left, _ := os.ReadDir(filepath.Join(server.Dir, bucket, "proxy-dispatch"))
+	if len(left) > 0 {
+		t.Errorf("left in the bucket: %v", left)
+	}
+}

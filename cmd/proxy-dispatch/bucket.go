@@ -20,14 +20,31 @@ func (p *program) openBucket(lasting bool) (*bucket.Bucket, error) {
 	o := p.cfg.Spill.Bucket.Options
 	o.Proxy = http.ProxyFromEnvironment
 	b, err := bucket.Open(o)
-	if err != nil || !lasting {
-		return b, err
+	if err != nil {
+		return nil, err
+	}
+	p.bucket = b
+	if !lasting {
+		return b, nil
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	var work sync.WaitGroup
 	work.Go(func() { p.tend(ctx, b) })
 	p.closers = append(p.closers, func() error { cancel(); work.Wait(); return nil })
 	return b, nil
+}
+
+// tryTime is how long validate waits for a bucket.
+const tryTime = 20 * time.Second
+
+// tryBucket says what is wrong with the bucket of the configuration; nil if there is none, or nothing is.
+func (p *program) tryBucket(ctx context.Context) error {
+	if p.bucket == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, tryTime)
+	defer cancel()
+	return p.bucket.Try(ctx)
 }
 
 func (p *program) tend(ctx context.Context, b *bucket.Bucket) {

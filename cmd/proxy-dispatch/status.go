@@ -92,6 +92,7 @@ func (c *console) validate(ctx context.Context) error {
 			Resources: len(v.Entries(s.Name, catalog.Resource)), Prompts: len(v.Entries(s.Name, catalog.Prompt)), Error: p.reason(s)}
 		list = append(list, one)
 	}
+	tried := p.tryBucket(ctx)
 	for _, line := range p.cfg.Ignored {
 		c.say("ignored: %s", line)
 	}
@@ -100,17 +101,42 @@ func (c *console) validate(ctx context.Context) error {
 			Config  string    `json:"config"`
 			Ignored []string  `json:"ignored,omitempty"`
 			Servers []verdict `json:"servers"`
-		}{p.cfg.Path, p.cfg.Ignored, list})
-	} else {
-		err = c.showVerdicts(list)
+			Bucket  *outcome  `json:"bucket,omitempty"`
+		}{p.cfg.Path, p.cfg.Ignored, list, p.bucketOutcome(tried)})
+	} else if err = c.showVerdicts(list); err == nil && p.bucket != nil {
+		err = c.showBucket(p.bucketOutcome(tried))
 	}
 	if err != nil {
 		return err
 	}
-	if p.unreached(names) != nil {
+	if tried != nil || p.unreached(names) != nil {
 		return &exitError{code: exitUnreachable} // why was said with the verdicts
 	}
 	return nil
+}
+
+// outcome is what validate found out about the bucket of results.
+type outcome struct {
+	Name  string `json:"name"`
+	Error string `json:"error,omitempty"`
+}
+
+func (p *program) bucketOutcome(tried error) *outcome {
+	if p.bucket == nil {
+		return nil
+	}
+	o := &outcome{Name: p.cfg.Spill.Bucket.Name}
+	if tried != nil {
+		o.Error = p.redactor.Redact(tried.Error())
+	}
+	return o
+}
+
+func (c *console) showBucket(o *outcome) error {
+	if o.Error != "" {
+		return c.show("%s bucket %s: %s", c.paint(c.out, red, "✗"), o.Name, o.Error)
+	}
+	return c.show("%s bucket %s: takes, gives and removes results", c.paint(c.out, green, "✓"), o.Name)
 }
 
 func (c *console) showVerdicts(list []verdict) error {

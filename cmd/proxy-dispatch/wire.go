@@ -20,6 +20,7 @@ import (
 	"github.com/proxy-dispatch/proxy-dispatch/downstream"
 	"github.com/proxy-dispatch/proxy-dispatch/serve/transparent"
 	"github.com/proxy-dispatch/proxy-dispatch/spill"
+	"github.com/proxy-dispatch/proxy-dispatch/spill/bucket"
 	"github.com/proxy-dispatch/proxy-dispatch/tokens"
 )
 
@@ -34,6 +35,7 @@ type program struct {
 	catalog    *catalog.Catalog
 	counter    *tokens.Counter
 	shelf      *spill.Shelf
+	bucket     *bucket.Bucket // nil: results are kept in a folder
 	dispatcher *dispatch.Dispatcher
 	observer   *observe.Observer // of a lasting program
 	// transparent hears what servers say; it is set before any server is started, nil if nobody sees it.
@@ -119,7 +121,7 @@ func (p *program) openShelf(w wiring, cache string) error {
 	s := p.cfg.Spill
 	o := spill.Options{
 		Dir: s.Dir, TTL: s.TTL, QuotaBytes: s.QuotaBytes, QuotaFiles: s.QuotaFiles,
-		PrincipalBytes: s.PrincipalBytes, PrincipalFiles: s.PrincipalFiles, ReadCeiling: max(w.ceiling, s.ReadCeiling),
+		PrincipalBytes: s.PrincipalBytes, PrincipalFiles: s.PrincipalFiles, ReadCeiling: max(w.ceiling, s.ReadCeiling), TOON: s.TOON,
 		Tokens: p.counter, Log: p.log, AllowedRoots: p.cfg.AllowedRoots,
 	}
 	switch {

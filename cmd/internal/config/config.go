@@ -125,6 +125,7 @@ type Spill struct {
 	PrincipalBytes int64 // of one principal; 0 = all of the quota
 	PrincipalFiles int
 	ReadCeiling    int
+	TOON           bool    // JSON is shown as TOON unless another form is asked for
 	Bucket         *Bucket // instead of Dir
 }
 

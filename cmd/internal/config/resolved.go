@@ -146,6 +146,9 @@ func (w writer) spill(n *notation.Node, s *Spill, secret func(string) string) {
 	w.number(n, "principalBytes", s.PrincipalBytes)
 	w.number(n, "principalFiles", int64(s.PrincipalFiles))
 	w.number(n, "readCeiling", int64(s.ReadCeiling))
+	if s.TOON {
+		w.string(n, "format", "toon")
+	}
 	w.bucket(n, s.Bucket, secret)
 }
 

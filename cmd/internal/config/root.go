@@ -181,6 +181,7 @@ func (d *decoder) spill(f *fields) {
 		PrincipalBytes: s.count("principalBytes", 1, exa),
 		PrincipalFiles: int(s.count("principalFiles", 1, math.MaxInt32)),
 		ReadCeiling:    int(s.count("readCeiling", 1, 1<<30)),
+		TOON:           s.enum("format", "auto", "toon") == "toon",
 		Bucket:         d.bucket(s),
 	}
 	s.done()

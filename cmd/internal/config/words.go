@@ -22,7 +22,7 @@ func IsWord(arg string) bool {
 }
 
 // FromWords reads mini-a's words into a configuration: mcp= (may be repeated), mcpproxy=true,
-// useutils=true, mcplazy=true, mcpproxythreshold=N, mcpproxyallow= and mcpproxydeny= (names or globs
+// useutils=true, mcplazy=true, mcpproxythreshold=N, mcpproxytoon=true, mcpproxyallow= and mcpproxydeny= (names or globs
 // between commas). Servers get the name they are given (name or id), else one made of their command
 // or host. With useutils the working folder is the one allowed root.
 // The error is Errors; its File is the word at fault.
@@ -82,9 +82,7 @@ func (d *decoder) word(name, value string) {
 	case "mcpproxydeny":
 		d.out.Tools.Deny = append(d.out.Tools.Deny, d.globWord(value)...)
 	case "mcpproxytoon":
-		if d.boolWord(value) {
-			d.later(0, "mcpproxytoon")
-		}
+		d.out.Spill.TOON = d.boolWord(value)
 	case "toolcachettl":
 		if v, err := strconv.ParseFloat(value, 64); err != nil || v != 0 {
 			d.later(0, "toolcachettl")
@@ -165,6 +163,7 @@ func (c *Config) Merge(o *Config) error {
 	if o.Spill.Threshold != nil {
 		c.Spill.Threshold = o.Spill.Threshold
 	}
+	c.Spill.TOON = c.Spill.TOON || o.Spill.TOON
 	c.Tools.Allow = append(c.Tools.Allow, o.Tools.Allow...)
 	c.Tools.Deny = append(c.Tools.Deny, o.Tools.Deny...)
 	c.AllowedRoots = append(c.AllowedRoots, o.AllowedRoots...)

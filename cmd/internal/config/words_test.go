@@ -76,6 +76,7 @@ tools:
   allow: [a, b*]
   deny: [c]
 `},
+	{"as TOON", []string{"mcpproxytoon=true"}, "mcpServers: {}\nspill:\n  format: toon\n"},
 	{"never spilled", []string{"mcpproxythreshold=0"}, "mcpServers: {}\nspill:\n  threshold: 0\n"},
 	{"authentication", []string{"mcp=(url: http://h/, auth: (type: bearer, token: abc), options: (x: 1))"}, `mcpServers:
   h:
@@ -84,8 +85,8 @@ tools:
       Authorization: Bearer abc
 mcp=: options: ignored, it has no meaning here
 `},
-	{"not available yet", []string{"mcpproxytoon=true", "toolcachettl=60", "mcpproxy=false", "mcp=(url: http://h/, auth: (type: oauth2))"},
-		"mcpproxytoon=: mcpproxytoon is not available yet\ntoolcachettl=: toolcachettl is not available yet\n" +
+	{"not available yet", []string{"toolcachettl=60", "mcpproxy=false", "mcp=(url: http://h/, auth: (type: oauth2))"},
+		"toolcachettl=: toolcachettl is not available yet\n" +
 			"mcpproxy=: plain tools without the proxy is not available yet\nmcp=: auth other than (type: bearer, token: …) is not available yet"},
 	{"unknown words", []string{"mcplasy=true", "word"}, "mcplasy=: unknown word \"mcplasy\"; did you mean \"mcplazy\"?\n\"word\" is no NAME=VALUE"},
 	{"wrong values", []string{"mcp=(cmd: 'a", "mcp={\"cmd\":", "mcp=x", "mcp=(cmd: 'a \"b')", "mcp=()", "useutils=yes", "mcpproxythreshold=big", "mcp=(cmd: '')", "mcp=(cmd: a, url: http://h/)", "mcp=(comand: a)"},
