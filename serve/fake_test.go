@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -21,9 +23,51 @@ type fakeFace struct {
 	Defaults
 	cancelled atomic.Int32
 	started   chan string // receives the name of each blocking call
+	peers     chan Peer   // receives each agent that is attached, nil for one detached
+	heard     chan string // receives notifications of agents
+	able      string      // capabilities
+	relayed   string      // what the tool relay answers before it has inputs
 }
 
-func newFakeFace() *fakeFace { return &fakeFace{started: make(chan string, 1000)} }
+func newFakeFace() *fakeFace {
+	return &fakeFace{started: make(chan string, 1000), peers: make(chan Peer, 1000), heard: make(chan string, 1000)}
+}
+
+func (f *fakeFace) Capabilities(dispatch.Agent) json.RawMessage {
+	if f.able == "" {
+		return nil
+	}
+	return json.RawMessage(f.able)
+}
+
+func (f *fakeFace) Notified(_ dispatch.Agent, method string, params json.RawMessage) {
+	f.heard <- method + " " + string(params)
+}
+
+func (f *fakeFace) Attach(p Peer) func() {
+	f.peers <- p
+	return func() { f.peers <- nil }
+}
+
+func (f *fakeFace) Handle(ctx context.Context, r Request) (dispatch.Pieces, error) {
+	switch r.Method {
+	case "resources/read", "prompts/get":
+		raw, err := f.call(ctx, Call{Agent: r.Agent, Name: "ask", Arguments: json.RawMessage(`{"method":"roots/list"}`), Contact: r.Contact})
+		return dispatch.Pieces{raw}, err
+	case "resources/list":
+		return dispatch.Pieces{[]byte(`{"resources":[]}`)}, nil
+	case "resources/subscribe":
+		if gjson.GetBytes(r.Params, "uri").String() == "no://such" {
+			return nil, &Fault{Code: -32002, Message: "no such resource", Data: json.RawMessage(`{"uri":"no://such"}`)}
+		}
+		f.heard <- r.Method + " " + string(r.Params)
+		return dispatch.Pieces{[]byte("{}")}, nil
+	case "resources/unsubscribe":
+		f.heard <- r.Method + " " + string(r.Params)
+		return dispatch.Pieces{[]byte("{}")}, nil
+	}
+	return nil, ErrNoMethod
+}
 
 func (f *fakeFace) Instructions(dispatch.Agent) string { return "Call echo." }
 
@@ -62,6 +106,48 @@ func (f *fakeFace) call(ctx context.Context, c Call) (json.RawMessage, error) {
 			}
 		}
 		return json.RawMessage(`{"content":[]}`), nil
+	case "ask": // asks what its arguments say, as often as they say, one after the other
+		var answers []string
+		for range max(1, gjson.GetBytes(c.Arguments, "times").Int()) {
+			var params json.RawMessage
+			if p := gjson.GetBytes(c.Arguments, "params"); p.Exists() {
+				params = json.RawMessage(p.Raw)
+			}
+			raw, err := c.Ask(ctx, gjson.GetBytes(c.Arguments, "method").String(), params)
+			if own, ok := errors.AsType[*dispatch.ServerError](err); ok {
+				raw = json.RawMessage(fmt.Sprintf(`{"code":%d,"message":%q}`, own.Code, own.Message))
+			} else if err != nil {
+				f.cancelled.Add(1)
+				raw = json.RawMessage(fmt.Sprintf("%q", err.Error()))
+			}
+			if c.Told != nil {
+				c.Told("notifications/message", json.RawMessage(`{"level":"info","data":"asked"}`))
+			}
+			answers = append(answers, string(raw))
+		}
+		return json.RawMessage(`{"content":[],"answers":[` + strings.Join(answers, ",") + `]}`), nil
+	case "askBoth": // asks two things at once
+		var wg sync.WaitGroup
+		answers := make([]string, 2)
+		for i, method := range []string{"roots/list", "sampling/createMessage"} {
+			wg.Go(func() {
+				raw, err := c.Ask(ctx, method, json.RawMessage(`{}`))
+				answers[i] = fmt.Sprintf("%s %v", raw, err)
+			})
+			f.started <- method
+		}
+		wg.Wait()
+		return json.Marshal(map[string]any{"content": []any{}, "answers": answers})
+	case "relay": // as a modern server asks
+		if c.Inputs == nil {
+			return json.RawMessage(f.relayed), nil
+		}
+		return json.RawMessage(fmt.Sprintf(`{"content":[],"inputs":%s,"state":%s}`, c.Inputs, orNull(c.State))), nil
+	case "tell": // says so much before its result
+		for i := range gjson.GetBytes(c.Arguments, "times").Int() {
+			c.Told("notifications/message", json.RawMessage(fmt.Sprintf(`{"level":%q,"data":%d}`, levels[i%8], i)))
+		}
+		return json.RawMessage(`{"content":[]}`), nil
 	case "wait":
 		f.started <- c.Name
 		<-ctx.Done()
@@ -78,6 +164,13 @@ func (f *fakeFace) call(ctx context.Context, c Call) (json.RawMessage, error) {
 		return json.RawMessage("not json"), nil
 	}
 	return nil, fmt.Errorf("unknown tool %q", c.Name)
+}
+
+func orNull(raw json.RawMessage) json.RawMessage {
+	if raw == nil {
+		return json.RawMessage("null")
+	}
+	return raw
 }
 
 // talk is an agent at the other end of Stdio.
