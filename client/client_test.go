@@ -261,8 +261,8 @@ func TestValidate(t *testing.T) {
 		{"negative offset", tool(client.Operation{Action: client.ActionList, Offset: -1}), "Offset must not be negative"},
 		{"operations for call", tool(client.Operation{Action: client.ActionCall, Path: "p", Operations: []client.Operation{{}}}), "Operations are only for batch"},
 		{"empty batch", client.Operation{Action: client.ActionBatch}, "a batch has 1 to 50"},
-		{"batch in a batch", client.Operation{Action: client.ActionBatch, Operations: []client.Operation{{Action: client.ActionBatch}}}, "Operations[0]: a batch holds no batch"},
-		{"bad operation", client.Operation{Action: client.ActionBatch, Operations: []client.Operation{{Action: client.ActionList}}}, "Operations[0]: invalid operation: Type is required"},
+		{"batch in a batch", client.Operation{Action: client.ActionBatch, Operations: []client.Operation{{Action: client.ActionBatch}}}, "operation 0: a batch holds no batch"},
+		{"bad operation", client.Operation{Action: client.ActionBatch, Operations: []client.Operation{{Action: client.ActionList}}}, "operation 0: invalid operation: Type is required"},
 	} {
 		err := c.o.Validate()
 		if c.want == "" != (err == nil) || err != nil && (!errors.Is(err, client.ErrInvalid) || !strings.Contains(err.Error(), c.want)) {

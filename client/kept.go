@@ -20,7 +20,7 @@ func (r *Result) Handle() string {
 }
 
 // readBytes is how many bytes one reading of a kept result asks for; a proxy may give less.
-const readBytes = 256 << 10
+const readBytes = 1 << 20
 
 // whole reads a kept result back: the result as the server gave it, exactly. Other answers come back as they are.
 func (c *Client) whole(ctx context.Context, r *Result, about Operation) (*Result, error) {

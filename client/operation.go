@@ -113,13 +113,13 @@ func (o Operation) validateBatch(bad func(string, ...any) error) error {
 	}
 	for i, inner := range o.Operations {
 		if inner.Action == ActionBatch {
-			return bad("Operations[%d]: a batch holds no batch", i)
+			return bad("operation %d: a batch holds no batch", i)
 		}
 		if inner.Type == "" {
 			inner.Type = o.Type
 		}
 		if err := inner.Validate(); err != nil {
-			return fmt.Errorf("Operations[%d]: %w", i, err)
+			return fmt.Errorf("operation %d: %w", i, err)
 		}
 	}
 	return nil
@@ -143,7 +143,7 @@ func (o Operation) parameters() (json.RawMessage, error) {
 	for i, inner := range o.Operations {
 		raw, err := inner.parameters()
 		if err != nil {
-			return nil, fmt.Errorf("Operations[%d]: %w", i, err)
+			return nil, fmt.Errorf("operation %d: %w", i, err)
 		}
 		operations = append(operations, raw)
 	}

@@ -20,7 +20,9 @@ func (c *Client) entries(ctx context.Context, t Type) ([]json.RawMessage, error)
 	}
 	page := c.proxyPage
 	if tool.Kind == KindDispatch {
-		page = c.dispatchPage
+		page = func(ctx context.Context, t Type, offset int) ([]json.RawMessage, bool, error) {
+			return c.dispatchPage(ctx, tool.Name, t, offset)
+		}
 	}
 	var all []json.RawMessage
 	for range maxPages {
@@ -57,8 +59,8 @@ func (c *Client) proxyPage(ctx context.Context, t Type, offset int) (entries []j
 
 // dispatchPage reads one page of a list of proxy-dispatch. Its entries hold names, descriptions, input schemas and
 // annotations.
-func (c *Client) dispatchPage(ctx context.Context, t Type, offset int) (entries []json.RawMessage, more bool, err error) {
-	r, err := c.use(ctx, dispatchName, fields("action", actionList, "type", string(t), "format", "json", "limit", c.o.PageSize, "offset", offset,
+func (c *Client) dispatchPage(ctx context.Context, tool string, t Type, offset int) (entries []json.RawMessage, more bool, err error) {
+	r, err := c.use(ctx, tool, fields("action", actionList, "type", string(t), "format", "json", "limit", c.o.PageSize, "offset", offset,
 		"includeInputSchema", true, "includeAnnotations", true), 0, nil)
 	if err != nil {
 		return nil, false, err
@@ -114,7 +116,7 @@ func (c *Client) call(ctx context.Context, t Type, call Call) (*Result, error) {
 	}
 	var r *Result
 	if tool.Kind == KindDispatch {
-		r, err = c.dispatchCall(ctx, o)
+		r, err = c.dispatchCall(ctx, tool.Name, o)
 	} else {
 		r, err = c.Proxy(ctx, o)
 	}
@@ -126,7 +128,7 @@ func (c *Client) call(ctx context.Context, t Type, call Call) (*Result, error) {
 
 // dispatchCall calls through proxy-dispatch. A prompt comes in the JSON form for programs, where it stands as its server
 // gave it.
-func (c *Client) dispatchCall(ctx context.Context, o Operation) (*Result, error) {
+func (c *Client) dispatchCall(ctx context.Context, tool string, o Operation) (*Result, error) {
 	arguments, err := encodeObject(o.Arguments)
 	if err != nil {
 		return nil, err
@@ -139,9 +141,9 @@ func (c *Client) dispatchCall(ctx context.Context, o Operation) (*Result, error)
 		in = rawjson.Set(in, "resultSizeThreshold", []byte("0"))
 	}
 	if o.Type != TypePrompt {
-		return c.use(ctx, dispatchName, in, o.Timeout, o.Progress)
+		return c.use(ctx, tool, in, o.Timeout, o.Progress)
 	}
-	r, err := c.use(ctx, dispatchName, rawjson.Set(in, "format", []byte(`"json"`)), o.Timeout, o.Progress)
+	r, err := c.use(ctx, tool, rawjson.Set(in, "format", []byte(`"json"`)), o.Timeout, o.Progress)
 	if err != nil || r.IsError {
 		return r, err
 	}
