@@ -10,25 +10,30 @@ import (
 type clock struct {
 	mu     sync.Mutex
 	timer  *time.Timer
+	cancel context.CancelCauseFunc
 	left   time.Duration
 	since  time.Time
 	stands int
 }
 
-// newClock gives a context that ends with parent, or when the time is up, as a deadline does.
-func newClock(parent context.Context, d time.Duration) (*clock, context.Context, context.CancelCauseFunc) {
-	ctx, cancel := context.WithCancelCause(parent)
+// newClock gives a context that ends with parent, or when the time is up, as a deadline does. It is to be stopped.
+func newClock(parent context.Context, d time.Duration) (*clock, context.Context) {
 	c := &clock{left: d, since: time.Now()}
-	c.timer = time.AfterFunc(d, func() { cancel(context.DeadlineExceeded) })
-	return c, ctx, cancel
+	var ctx context.Context
+	ctx, c.cancel = context.WithCancelCause(parent)
+	c.timer = time.AfterFunc(d, c.expire)
+	return c, ctx
 }
 
-// stop ends the clock for good.
+func (c *clock) expire() { c.cancel(context.DeadlineExceeded) }
+
+// stop ends the clock and its context for good.
 func (c *clock) stop() {
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	c.stands++
 	c.timer.Stop()
+	c.mu.Unlock()
+	c.cancel(nil)
 }
 
 // pause lets the clock stand until the returned function is called. A nil clock goes on.

@@ -249,12 +249,16 @@ func (f *fixture) big(id json.RawMessage, params []byte) {
 	json.Unmarshal(params, &p)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.out.WriteString(`{"jsonrpc":"2.0","id":` + string(id) + `,"result":{"text":"`)
+	head, tail := `{"jsonrpc":"2.0","id":`+string(id)+`,"result":{"text":"`, "\"}}\n"
+	if f.has("framed") {
+		fmt.Fprintf(f.out, "Content-Length: %d\r\n\r\n", len(head)+p.N+len(tail))
+	}
+	f.out.WriteString(head)
 	piece := strings.Repeat("abcdefgh", 8<<10)
 	for left := p.N; left > 0; left -= len(piece) {
 		f.out.WriteString(piece[:min(left, len(piece))])
 	}
-	f.out.WriteString("\"}}\n")
+	f.out.WriteString(tail)
 	f.out.Flush()
 }
 

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/proxy-dispatch/proxy-dispatch/downstream/process"
 	"github.com/proxy-dispatch/proxy-dispatch/downstream/wire"
@@ -95,23 +94,20 @@ func (m *member) serve(ctx context.Context, r Request) (json.RawMessage, error) 
 		return nil, err
 	}
 	defer m.leave()
-	ctx, k, stop := m.timed(ctx, r.Timeout)
-	defer stop()
+	var k *clock // of the server's time; the agent's own does not stand still
+	if r.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, r.Timeout)
+		defer cancel()
+	} else {
+		k, ctx = newClock(ctx, m.options.Timeout)
+		defer k.stop()
+	}
 	result, err := m.do(ctx, k, &r)
 	if err != nil && ctx.Err() == nil && worthRepeating(err, r) {
 		return m.do(ctx, k, &r)
 	}
 	return result, err
-}
-
-// timed bounds a call by the agent's own timeout or else by the server's.
-func (m *member) timed(ctx context.Context, own time.Duration) (context.Context, *clock, func()) {
-	if own > 0 {
-		ctx, cancel := context.WithTimeout(ctx, own)
-		return ctx, nil, cancel
-	}
-	k, ctx, cancel := newClock(ctx, m.options.Timeout)
-	return ctx, k, func() { k.stop(); cancel(nil) }
 }
 
 func (m *member) do(ctx context.Context, k *clock, r *Request) (json.RawMessage, error) {

@@ -149,3 +149,23 @@ func (tk *talker) notified() []string {
 	}
 	return all
 }
+
+// A message of 150 MB passes on every transport, and the next call is none the worse.
+func TestLargeMessages(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	const size = 150_000_000
+	for name, s := range saying(t) {
+		t.Run(name, func(t *testing.T) {
+			f := newFleet(t, Options{Servers: []Server{s}})
+			got, err := f.Do(t.Context(), Request{Server: "s", Method: "big", Params: json.RawMessage(fmt.Sprintf(`{"n":%d}`, size))})
+			if err != nil || len(got) < size || len(got) > size+100 {
+				t.Errorf("got %d bytes, %v", len(got), err)
+			}
+			if _, err := f.Do(t.Context(), Request{Server: "s", Method: "say", Params: json.RawMessage(`{"n":0}`)}); err != nil {
+				t.Errorf("the next call: %v", err)
+			}
+		})
+	}
+}

@@ -19,7 +19,6 @@ type talker struct {
 	mu       sync.Mutex
 	asked    map[string]chan string // questions that wait for an answer
 	out      chan string            // what goes to the stream that no request opened
-	history  []string               // events of that stream and of broken ones, whose ids are their places
 	posts    []string
 	resumed  []string // the Last-Event-ID of each GET
 	sessions int
@@ -149,6 +148,8 @@ func (tk *talker) answer(say func(string), w http.ResponseWriter, id json.RawMes
 		result = <-tk.ask(say, string(p.ID), string(p.Params))
 	case "question elsewhere": // on the stream of no request
 		result = <-tk.ask(func(text string) { tk.out <- text }, string(p.ID), string(p.Params))
+	case "big":
+		result = `"` + strings.Repeat("x", p.N) + `"`
 	case "break": // ends before the answer
 		fmt.Fprintf(w, "id: rest of %s\nretry: 10\ndata:\n\n", id)
 		return

@@ -100,6 +100,10 @@ func Unquote(raw []byte) string {
 
 // Quote encodes s as a JSON string, without the escapes that only HTML needs.
 func Quote(s string) []byte {
+	if simple(s) {
+		b := make([]byte, 0, len(s)+2)
+		return append(append(append(b, '"'), s...), '"')
+	}
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
@@ -107,6 +111,16 @@ func Quote(s string) []byte {
 		panic(err) // a string always encodes
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}
+
+// simple says that nothing in s needs an escape: it is printable ASCII without quotes and backslashes.
+func simple(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return true
 }
 
 // Compact takes the white space between the tokens out of valid JSON; their spelling stays. Without any it returns raw.

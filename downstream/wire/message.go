@@ -18,20 +18,28 @@ type Message struct {
 func Parse(data []byte) (Message, bool) {
 	var m Message
 	ok := rawjson.Object(data, func(key, value []byte) {
-		switch rawjson.Unquote(key) {
-		case "id":
+		switch string(spelled(key)) {
+		case `"id"`:
 			m.id = present(value)
-		case "method":
+		case `"method"`:
 			m.method = value
-		case "params":
+		case `"params"`:
 			m.params = value
-		case "result":
+		case `"result"`:
 			m.result = value
-		case "error":
+		case `"error"`:
 			m.err = present(value)
 		}
 	})
 	return m, ok
+}
+
+// spelled is a key as it is usually written: without escapes.
+func spelled(key []byte) []byte {
+	if bytes.IndexByte(key, '\\') < 0 {
+		return key
+	}
+	return rawjson.Quote(rawjson.Unquote(key))
 }
 
 // present is nil for null.

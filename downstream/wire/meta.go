@@ -30,6 +30,12 @@ func Own(name string, value []byte) Member {
 // Later members replace earlier ones of the same name; a progressToken counts only among our own.
 // The outcome holds no line break.
 func WithMeta(params, meta json.RawMessage, own []Member) ([]byte, error) {
+	if len(own) == 0 && len(meta) == 0 && bare(params) {
+		if !rawjson.Object(params, func(_, _ []byte) {}) {
+			return nil, errNotObject
+		}
+		return rawjson.OneLine(bytes.TrimSpace(params))
+	}
 	var rest, kept []Member
 	if len(bytes.TrimSpace(params)) > 0 && string(bytes.TrimSpace(params)) != "null" {
 		ok := members(params, func(m Member) {
@@ -57,6 +63,11 @@ func WithMeta(params, meta json.RawMessage, own []Member) ([]byte, error) {
 		return nil, nil
 	}
 	return rawjson.OneLine(writeObject(rest, len(params)+len(inner)+16))
+}
+
+// bare says of params that they hold no _meta, however that may be written. Some that hold none are not found to be bare.
+func bare(params []byte) bool {
+	return len(params) > 0 && params[0] == '{' && !bytes.Contains(params, []byte(`_meta`)) && !bytes.Contains(params, []byte(`\u`))
 }
 
 // mergeMeta is the new _meta; nil if nothing is left.

@@ -10,7 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tryWriter gives a function that writes what a stream takes without waiting; nil if w is no such stream.
+// tryWriter gives a function that writes what a stream takes without waiting, for one goroutine at a time; nil if w is no
+// such stream.
 func tryWriter(w io.Writer) func(p []byte) (int, error) {
 	file, ok := w.(syscall.Conn)
 	if !ok {
@@ -28,18 +29,33 @@ func tryWriter(w io.Writer) func(p []byte) (int, error) {
 	if err != nil || waits {
 		return nil
 	}
-	return func(p []byte) (n int, err error) {
-		again := raw.Write(func(fd uintptr) bool {
-			n, err = unix.Write(int(fd), p)
-			return true
-		})
-		n = max(n, 0)
-		switch {
-		case again != nil:
-			return n, again
-		case errors.Is(err, unix.EAGAIN), errors.Is(err, unix.EINTR):
-			return n, nil
-		}
-		return n, err
+	t := &trial{raw: raw}
+	t.step = func(fd uintptr) bool {
+		t.n, t.err = unix.Write(int(fd), t.p)
+		return true
 	}
+	return t.write
+}
+
+// trial writes once and takes what comes of it. One goroutine uses it at a time; what it needs is made once.
+type trial struct {
+	raw  syscall.RawConn
+	step func(fd uintptr) bool
+	p    []byte
+	n    int
+	err  error
+}
+
+func (t *trial) write(p []byte) (int, error) {
+	t.p, t.n, t.err = p, 0, nil
+	lost := t.raw.Write(t.step)
+	t.p = nil
+	n := max(t.n, 0)
+	switch {
+	case lost != nil:
+		return n, lost
+	case errors.Is(t.err, unix.EAGAIN), errors.Is(t.err, unix.EINTR):
+		return n, nil
+	}
+	return n, t.err
 }
