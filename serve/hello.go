@@ -34,7 +34,7 @@ func isObject(raw json.RawMessage) bool { return len(raw) > 0 && raw[0] == '{' }
 // greet is the answer to initialize.
 func (e *endpoint) greet(a dispatch.Agent, g greeting) parts {
 	line := fmt.Appendf(nil, `{"protocolVersion":%q,"capabilities":%s,"serverInfo":%s%s}`,
-		g.version, e.capabilities(a), e.info, e.instructions(a))
+		g.version, e.capabilities(a, ""), e.info, e.instructions(a))
 	return parts{line}
 }
 
@@ -44,7 +44,7 @@ func (e *endpoint) discover(a dispatch.Agent) parts {
 	if err != nil { // strings only
 		panic(err)
 	}
-	line := fmt.Appendf(nil, `{"supportedVersions":%s,"capabilities":%s%s}`, versions, e.capabilities(a), e.instructions(a))
+	line := fmt.Appendf(nil, `{"supportedVersions":%s,"capabilities":%s%s}`, versions, e.capabilities(a, "tasks"), e.instructions(a)) // which are an extension now
 	return dressing{e.info, e.hints("server/discover", a)}.dress(line)
 }
 
@@ -55,13 +55,17 @@ func (e *endpoint) instructions(a dispatch.Agent) []byte {
 	return nil
 }
 
-// capabilities is ours with the face's laid over it.
-func (e *endpoint) capabilities(a dispatch.Agent) []byte {
+// capabilities is ours with the face's laid over it, but for one ("" is none).
+func (e *endpoint) capabilities(a dispatch.Agent, without string) []byte {
 	said := e.face.Capabilities(a)
 	var members [][]byte
 	tools := false
 	ok := said == nil || rawjson.Object(said, func(key, value []byte) {
-		tools = tools || rawjson.Unquote(key) == "tools"
+		name := rawjson.Unquote(key)
+		if name == without {
+			return
+		}
+		tools = tools || name == "tools"
 		members = append(members, append(append(bytes.Clone(key), ':'), rawjson.Compact(value)...))
 	})
 	if !ok {
