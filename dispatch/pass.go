@@ -132,7 +132,7 @@ func inOwnWords(params json.RawMessage, own *catalog.Entry, args, sent json.RawM
 func (d *Dispatcher) recordPass(ctx context.Context, a Agent, r PassRequest) (context.Context, func(passed, error) (json.RawMessage, error)) {
 	info := CallInfo{Agent: a, Action: r.Method, Connection: r.Ref.Server, Tool: r.Ref.Name, Arguments: r.Params, Meta: r.Meta}
 	if r.Ref.Kind == catalog.Tool {
-		info.Action = "call"
+		info.Action, info.Arguments = "call", rawjson.Member(r.Params, "arguments")
 	}
 	ctx, done := d.o.Recorder.Begin(ctx, info)
 	return ctx, func(got passed, err error) (json.RawMessage, error) {

@@ -43,7 +43,10 @@ func (o *Observer) audit(ctx context.Context, c dispatch.CallInfo, out dispatch.
 		attrs = append(attrs, slog.String("arguments", Shape(c.Arguments)))
 	}
 	if out.Bytes > 0 {
-		attrs = append(attrs, slog.Int64("bytes", out.Bytes), slog.Int("tokens", out.Tokens))
+		attrs = append(attrs, slog.Int64("bytes", out.Bytes))
+	}
+	if out.Tokens > 0 { // results that are passed on whole are not counted
+		attrs = append(attrs, slog.Int("tokens", out.Tokens))
 	}
 	if len(out.From) > 0 {
 		add("from", strings.Join(out.From, ", "))
