@@ -124,6 +124,10 @@ func (d *Dispatcher) unresolved(v *view.View, kind catalog.Kind, name, server st
 		return &Error{Code: AmbiguousTool, Message: fmt.Sprintf("%q is offered by several connections", name),
 			Do: "Name one: " + clip(strings.Join(full, ", "), 400), Suggestions: full, Err: err}
 	}
+	if errors.Is(err, view.ErrWithheld) {
+		return &Error{Code: Denied, Message: fmt.Sprintf("%s %q is not what it was when it was trusted", kind, name),
+			Do: "Ask the person to look at it with `proxy-dispatch trust diff`, or use another", Err: err}
+	}
 	if errors.Is(err, view.ErrDenied) {
 		return &Error{Code: Denied, Message: fmt.Sprintf("%s %q exists, but the configuration keeps it out", kind, name),
 			Do: "Ask the person who runs proxy-dispatch to allow it, or use another", Err: err}

@@ -18,6 +18,7 @@ var table = map[string][]string{
 	"catalog/clean":        {},
 	"catalog/signature":    {"rawjson", "catalog/clean"},
 	"catalog":              {"rawjson", "catalog/clean", "catalog/signature"},
+	"catalog/trust":        {"rawjson", "catalog", "catalog/clean"},
 	"downstream":           {"rawjson", "downstream/process", "downstream/remote", "downstream/wire"},
 	"downstream/process":   {},
 	"downstream/remote":    {"rawjson", "downstream/wire"},

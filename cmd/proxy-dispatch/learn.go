@@ -48,7 +48,7 @@ func (p *program) unheard(name, connection string) ([]string, error) {
 	if connection != "" && snapshot.Server(connection) == nil {
 		return nil, nil // the dispatcher says so in its words
 	}
-	policy, err := view.Compile(rulesOf(p.cfg))
+	policy, err := view.Compile(p.rulesOf(p.cfg))
 	if err != nil {
 		return nil, err
 	}

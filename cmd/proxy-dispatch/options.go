@@ -38,8 +38,8 @@ func dispatchOptions(cfg *config.Config) dispatch.Options {
 }
 
 // rulebookOf is what the dispatcher's rules are in a configuration.
-func rulebookOf(cfg *config.Config) dispatch.Rulebook {
-	return dispatch.Rulebook{Rules: rulesOf(cfg), Confirm: confirmOf(cfg), Flow: flowOf(cfg), Keywords: keywordsOf(cfg), ToolKeywords: toolKeywords(cfg)}
+func (p *program) rulebookOf(cfg *config.Config) dispatch.Rulebook {
+	return dispatch.Rulebook{Rules: p.rulesOf(cfg), Confirm: confirmOf(cfg), Flow: flowOf(cfg), Keywords: keywordsOf(cfg), ToolKeywords: toolKeywords(cfg)}
 }
 
 // serverNamed returns a server as the configuration in force has it, nil if there is none of that name.
@@ -84,11 +84,12 @@ func (p *program) server(s *config.Server) downstream.Server {
 	return out
 }
 
-func rulesOf(cfg *config.Config) view.Rules {
+func (p *program) rulesOf(cfg *config.Config) view.Rules {
 	r := view.Rules{Allow: cfg.Tools.Allow, Deny: cfg.Tools.Deny, Servers: map[string]view.ServerRules{}}
 	for _, s := range cfg.Servers {
 		r.Servers[s.Name] = view.ServerRules{Allow: s.Tools.Allow, Deny: s.Tools.Deny, ReadOnly: s.ReadOnly}
 	}
+	r.Withheld = p.withheld(cfg)
 	return r
 }
 
@@ -156,5 +157,6 @@ func (c *console) forCommand(ctx context.Context, w wiring) (*program, error) {
 	if err != nil {
 		return nil, err
 	}
+	w.env = c.env
 	return wire(ctx, cfg, w)
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // reloadable are the parts of a configuration that a running proxy takes over. Everything else needs a restart.
-var reloadable = []string{"Path", "Servers", "Tools", "Flow", "Auth", "Ignored"}
+var reloadable = []string{"Path", "Servers", "Tools", "Pin", "Flow", "Auth", "Ignored"}
 
 // reload reads the configuration again and applies what differs. If it is faulty, nothing changes.
 func (p *program) reload(load func() (*config.Config, error)) (control.Report, error) {
@@ -38,17 +38,20 @@ func (p *program) apply(next *config.Config) (control.Report, error) {
 			return control.Report{}, err
 		}
 	}
+	if next.Pin != "" && next.Pin != config.PinOff && p.trusted == nil {
+		return control.Report{}, errors.New("the configuration stays as it is: tools.pin needs a restart")
+	}
 	p.redactor.add(next) // before anything of it can be logged
 	changed := !reflect.DeepEqual(rulesData(old), rulesData(next))
 	if changed {
-		if err := p.dispatcher.Apply(rulebookOf(next)); err != nil {
+		if err := p.dispatcher.Apply(p.rulebookOf(next)); err != nil {
 			return control.Report{}, fmt.Errorf("the configuration stays as it is: %w", err)
 		}
 	}
 	fleet, known := p.servers(next)
 	if err := p.fleet.Apply(fleet); err != nil {
 		if changed {
-			err = errors.Join(err, p.dispatcher.Apply(rulebookOf(old)))
+			err = errors.Join(err, p.dispatcher.Apply(p.rulebookOf(old)))
 		}
 		return control.Report{}, fmt.Errorf("the configuration stays as it is: %w", err)
 	}
@@ -128,5 +131,5 @@ func rulesData(c *config.Config) any {
 			servers = append(servers, o)
 		}
 	}
-	return []any{c.Tools, c.Flow, servers}
+	return []any{c.Tools, c.Pin, c.Flow, servers}
 }

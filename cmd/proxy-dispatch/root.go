@@ -39,7 +39,7 @@ Results go to stdout, words for people to stderr. Exit codes: 0 ok, 1 the call f
 	root.CompletionOptions.HiddenDefaultCmd = false
 	root.AddCommand(c.serveCommand(), c.serversCommand(), c.toolsCommand(), c.searchCommand(), c.schemaCommand(),
 		c.callCommand(), c.readCommand(), c.statusCommand(), c.validateCommand(), c.configCommand(), c.initCommand(),
-		c.benchCommand(), c.evalCommand(), c.demoCommand(), c.tokenCommand(), c.serverCommand(), c.versionCommand())
+		c.benchCommand(), c.evalCommand(), c.demoCommand(), c.tokenCommand(), c.serverCommand(), c.trustCommand(), c.versionCommand())
 	for _, later := range laterCommands {
 		root.AddCommand(laterCommand(later))
 	}
@@ -73,7 +73,6 @@ var laterCommands = []struct{ name, short string }{
 	{"login", "Log in to a server"},
 	{"logout", "Forget the login to a server"},
 	{"view", "Manage tool views"},
-	{"trust", "Trust servers"},
 }
 
 func laterCommand(later struct{ name, short string }) *cobra.Command {

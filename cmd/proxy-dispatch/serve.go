@@ -79,7 +79,7 @@ func (c *console) serve(ctx context.Context, s serving, words []string) error {
 	if err != nil {
 		return err
 	}
-	p, err := wire(ctx, cfg, wiring{log: log, redact: redact, lasting: true, door: door})
+	p, err := wire(ctx, cfg, wiring{log: log, env: c.env, redact: redact, lasting: true, door: door})
 	if err != nil {
 		return err
 	}
@@ -98,6 +98,7 @@ func (c *console) serve(ctx context.Context, s serving, words []string) error {
 	steering := &steering{program: p, load: func() (*config.Config, error) { return c.servedConfig(words) }, env: c.env}
 	stop := c.steer(context.WithoutCancel(ctx), steering)
 	p.closers = append(p.closers, func() error { stop(); return nil })
+	p.closers = append(p.closers, func() func() error { stop := p.keepTrust(); return func() error { stop(); return nil } }())
 	p.admin = control.Handler("/admin", steering)
 	if address == "" {
 		o.OnListed, p.lobby.only = start, start

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -69,6 +70,8 @@ type verdict struct {
 	Resources  int    `json:"resources"`
 	Prompts    int    `json:"prompts"`
 	Error      string `json:"error,omitempty"`
+	// Look is what a person should look at: suspicious words, tools that are not what was trusted.
+	Look []string `json:"look,omitempty"`
 }
 
 func (c *console) validate(ctx context.Context) error {
@@ -86,10 +89,12 @@ func (c *console) validate(ctx context.Context) error {
 		return err
 	}
 	list := []verdict{}
+	looks := p.looks()
 	for _, s := range v.Snapshot.Servers {
 		state, _ := p.fleet.State(s.Name)
 		one := verdict{Connection: s.Name, State: string(state), Tools: len(v.Entries(s.Name, catalog.Tool)),
-			Resources: len(v.Entries(s.Name, catalog.Resource)), Prompts: len(v.Entries(s.Name, catalog.Prompt)), Error: p.reason(s)}
+			Resources: len(v.Entries(s.Name, catalog.Resource)), Prompts: len(v.Entries(s.Name, catalog.Prompt)), Error: p.reason(s),
+			Look: looks[s.Name]}
 		list = append(list, one)
 	}
 	tried := p.tryBucket(ctx)
@@ -156,6 +161,9 @@ func (c *console) showVerdicts(list []verdict) error {
 				line += ", " + plural(v.Prompts, "prompt")
 			}
 			err = c.show("%s %s: connected (%s)", c.paint(c.out, green, "✓"), v.Connection, line)
+		}
+		for _, l := range v.Look {
+			err = errors.Join(err, c.show("    %s %s", c.paint(c.out, red, "!"), l))
 		}
 		if err != nil {
 			return err

@@ -82,7 +82,7 @@ func (p *program) lazy(name string) bool {
 
 // view is what agents may see now.
 func (p *program) view() (*view.View, error) {
-	policy, err := view.Compile(rulesOf(p.cfg))
+	policy, err := view.Compile(p.rulesOf(p.cfg))
 	if err != nil {
 		return nil, err
 	}

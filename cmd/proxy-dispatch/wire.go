@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/proxy-dispatch/proxy-dispatch/catalog"
+	"github.com/proxy-dispatch/proxy-dispatch/catalog/trust"
 	"github.com/proxy-dispatch/proxy-dispatch/cmd/internal/config"
 	"github.com/proxy-dispatch/proxy-dispatch/cmd/internal/observe"
 	"github.com/proxy-dispatch/proxy-dispatch/dispatch"
@@ -41,6 +42,7 @@ type program struct {
 	// transparent hears what servers say; it is set before any server is started, nil if nobody sees it.
 	transparent *transparent.Face
 	lobby       *lobby         // of a lasting program
+	trusted     *trust.Book    // what tools said of themselves when they were trusted
 	admin       http.Handler   // changes of this program; behind a token where it is shown
 	door        *doorkeeper    // nil: everybody comes in
 	modules     modules        // of hooks and tools
@@ -50,6 +52,7 @@ type program struct {
 // wiring says what a command needs of the house.
 type wiring struct {
 	log     *slog.Logger
+	env     config.Env
 	redact  *redaction  // of the log as well; nil: of the configuration alone
 	lasting bool        // the program stays: it follows what servers say and records what agents do
 	keep    bool        // results outlive the process
@@ -83,7 +86,10 @@ func wire(ctx context.Context, cfg *config.Config, w wiring) (p *program, err er
 		return p, err
 	}
 	o := dispatchOptions(cfg)
-	o.Rulebook, o.SharesFiles = rulebookOf(cfg), p.sharesFiles
+	if p.trusted, err = bookOf(cfg, w.env); err != nil {
+		return p, err
+	}
+	o.Rulebook, o.SharesFiles = p.rulebookOf(cfg), p.sharesFiles
 	if o.Search, err = rankingOf(cfg, cache); err != nil {
 		return p, &exitError{exitUsage, err}
 	}

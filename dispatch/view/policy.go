@@ -21,6 +21,9 @@ type Rules struct {
 	// Only limits an agent to these servers, resources and prompts included; Views to these views. Both are patterns,
 	// and nil limits nothing. They count in an agent's rights only.
 	Only, Views []string
+	// Withheld says which tools are neither seen nor called although nothing else keeps them out; nil: none. It counts
+	// in the global rules only, is asked once per snapshot, and must be safe for concurrent use.
+	Withheld func(*catalog.Entry) bool `json:"-"`
 }
 
 // ServerRules are the rules of one server.
@@ -92,6 +95,11 @@ func compileGlobs(patterns []string) ([]*glob.Pattern, error) {
 
 // Sees reports whether the rules let an agent see and call the entry.
 func (p *Policy) Sees(e *catalog.Entry) bool {
+	return p.passes(e) && (p.rules.Withheld == nil || e.Kind != catalog.Tool || !p.rules.Withheld(e))
+}
+
+// passes is Sees without Withheld.
+func (p *Policy) passes(e *catalog.Entry) bool {
 	if e.Kind != catalog.Tool {
 		return true
 	}

@@ -18,6 +18,9 @@ var ErrUnknown = errors.New("unknown name")
 // ErrDenied is the error for a name that exists but that the policy keeps out.
 var ErrDenied = errors.New("denied by configuration")
 
+// ErrWithheld is the ErrDenied of a tool that Rules.Withheld keeps out.
+var ErrWithheld = fmt.Errorf("%w: it is not what was trusted", ErrDenied)
+
 // AmbiguousError is the error for a name that several connections have.
 type AmbiguousError struct {
 	Name string
@@ -116,9 +119,19 @@ func (v *View) Resolve(kind catalog.Kind, name, server string) (*catalog.Entry, 
 		return nil, ambiguous(name, found)
 	}
 	if len(v.candidates(v.hidden, kind, name, server)) > 0 {
-		return nil, fmt.Errorf("%q: %w", name, ErrDenied)
+		return nil, fmt.Errorf("%q: %w", name, v.why(v.candidates(v.hidden, kind, name, server)))
 	}
 	return nil, fmt.Errorf("%q: %w", name, ErrUnknown)
+}
+
+// why is the reason for which entries are kept out.
+func (v *View) why(hidden []*catalog.Entry) error {
+	for _, e := range hidden {
+		if own := v.Origin(e).Entry; v.lens.policy.passes(own) {
+			return ErrWithheld
+		}
+	}
+	return ErrDenied
 }
 
 // candidates returns the entries a name may mean: plain names first, qualified ones only when no

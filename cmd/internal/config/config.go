@@ -41,6 +41,7 @@ type Config struct {
 	Spill        Spill
 	AllowedRoots []string // folders, absolute
 	Tools        Tools
+	Pin          Pin
 	Flow         Flow
 	Search       Search
 	Tokens       Tokens
@@ -101,6 +102,16 @@ type ToolKeywords struct {
 // Tools says by globs which tools exist for agents. Deny wins; an empty Allow allows all. Those that Confirm matches,
 // by globs or as @destructive or @write, run only when a person agrees.
 type Tools struct{ Allow, Deny, Confirm []string }
+
+// Pin says what happens to tools that are not what they were when they were trusted.
+type Pin string
+
+// The values of Pin.
+const (
+	PinOff   Pin = "off"   // the default, also ""
+	PinWarn  Pin = "warn"  // the log says so
+	PinBlock Pin = "block" // they are neither found nor called
+)
 
 // HTTP is where and how to listen.
 type HTTP struct {

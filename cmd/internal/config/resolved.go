@@ -51,7 +51,7 @@ func (c *Config) print(show func(*Server) maskedServer, secret, text func(string
 	w.auth(root, &c.Auth)
 	w.section(root, "spill", func(n *notation.Node) { w.spill(n, &c.Spill, secret) })
 	w.list(root, "allowedRoots", c.AllowedRoots)
-	w.tools(root, c.Tools)
+	w.section(root, "tools", func(n *notation.Node) { w.rules(n, c.Tools); w.string(n, "pin", string(c.Pin)) })
 	w.flow(root, c.Flow)
 	w.section(root, "search", func(n *notation.Node) { w.search(n, &c.Search, secret) })
 	w.section(root, "tokens", func(n *notation.Node) { w.string(n, "encoding", c.Tokens.Encoding) })
@@ -129,11 +129,13 @@ func (w writer) section(n *notation.Node, key string, fill func(*notation.Node))
 }
 
 func (w writer) tools(n *notation.Node, t Tools) {
-	w.section(n, "tools", func(n *notation.Node) {
-		w.list(n, "allow", t.Allow)
-		w.list(n, "deny", t.Deny)
-		w.list(n, "confirm", t.Confirm)
-	})
+	w.section(n, "tools", func(n *notation.Node) { w.rules(n, t) })
+}
+
+func (w writer) rules(n *notation.Node, t Tools) {
+	w.list(n, "allow", t.Allow)
+	w.list(n, "deny", t.Deny)
+	w.list(n, "confirm", t.Confirm)
 }
 
 func (w writer) spill(n *notation.Node, s *Spill, secret func(string) string) {

@@ -204,6 +204,7 @@ func (d *decoder) toolRules(f *fields) {
 	_, n := f.take("tools")
 	t := d.mapping(n, "tools.")
 	d.out.Tools = Tools{Allow: t.globs("allow"), Deny: t.globs("deny"), Confirm: t.globs("confirm")}
+	d.out.Pin = Pin(t.enum("pin", string(PinOff), string(PinWarn), string(PinBlock)))
 	t.done()
 }
 
