@@ -31,18 +31,18 @@ func callAsk(id, arguments string) string {
 
 func TestAskOverStdio(t *testing.T) {
 	const roots = `{"method":"roots/list"}`
-	const question = `{"jsonrpc":"2.0","id":"pd-1","method":"roots/list"}`
+	const question = `{"jsonrpc":"2.0","id":"pd:1","method":"roots/list"}`
 	cases := []struct {
 		name, capabilities, arguments string
 		answers                       []string // to the question; none: it must not come
 		want                          string   // the result's answers
 	}{
-		{"answered", everything, roots, []string{`{"jsonrpc":"2.0","id":"pd-1","result":{"roots":[],"n":9007199254740993}}`}, `[{"roots":[],"n":9007199254740993}]`},
-		{"answered with an error", everything, roots, []string{`{"jsonrpc":"2.0","id":"pd-1","error":{"code":-32042,"message":"no"}}`}, `[{"code":-32042,"message":"no"}]`},
-		{"answered with no result", everything, roots, []string{`{"jsonrpc":"2.0","id":"pd-1","result":7}`}, `[{"code":-32603,"message":"the agent's answer to roots/list is no result"}]`},
+		{"answered", everything, roots, []string{`{"jsonrpc":"2.0","id":"pd:1","result":{"roots":[],"n":9007199254740993}}`}, `[{"roots":[],"n":9007199254740993}]`},
+		{"answered with an error", everything, roots, []string{`{"jsonrpc":"2.0","id":"pd:1","error":{"code":-32042,"message":"no"}}`}, `[{"code":-32042,"message":"no"}]`},
+		{"answered with no result", everything, roots, []string{`{"jsonrpc":"2.0","id":"pd:1","result":7}`}, `[{"code":-32603,"message":"the agent's answer to roots/list is no result"}]`},
 		{"other answers first", everything, roots, []string{
-			`{"jsonrpc":"2.0","id":"pd-2","result":{}}`, `{"jsonrpc":"2.0","id":1,"result":{}}`, `{"jsonrpc":"2.0","result":{}}`,
-			`{"jsonrpc":"2.0","id":"pd\u002d1","result":{"a":1}}`, `{"jsonrpc":"2.0","id":"pd-1","result":{"b":2}}`}, `[{"a":1}]`},
+			`{"jsonrpc":"2.0","id":"pd:2","result":{}}`, `{"jsonrpc":"2.0","id":1,"result":{}}`, `{"jsonrpc":"2.0","result":{}}`,
+			`{"jsonrpc":"2.0","id":"pd\u003a1","result":{"a":1}}`, `{"jsonrpc":"2.0","id":"pd:1","result":{"b":2}}`}, `[{"a":1}]`},
 		{"can't", `{}`, roots, nil, `[{"code":-32601,"message":"the agent does not support roots"}]`},
 		{"can't fill in forms at URLs", `{"elicitation":{}}`, `{"method":"elicitation/create","params":{"mode":"url"}}`, nil, `[{"code":-32602,"message":"the agent does not support url of elicitation"}]`},
 		{"can't fill in forms", `{"elicitation":{"url":{}}}`, `{"method":"elicitation/create","params":{}}`, nil, `[{"code":-32602,"message":"the agent does not support form of elicitation"}]`},
@@ -82,8 +82,8 @@ func TestAskEnds(t *testing.T) {
 	}{
 		{"call cancelled", func(k *talk) {
 			k.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`)
-		}, []string{`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"pd-1","reason":"nobody waits for the answer any more"}}`, "notifications/message"}},
-		{"no answer", func(*talk) {}, []string{`"requestId":"pd-1"`, "notifications/message", `"code":-32603,"message":"the agent gave no answer within 30s"`}},
+		}, []string{`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"pd:1","reason":"nobody waits for the answer any more"}}`, "notifications/message"}},
+		{"no answer", func(*talk) {}, []string{`"requestId":"pd:1"`, "notifications/message", `"code":-32603,"message":"the agent gave no answer within 30s"`}},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -98,7 +98,7 @@ func TestAskEnds(t *testing.T) {
 						t.Errorf("got %s, want %s", got, want)
 					}
 				}
-				k.send(`{"jsonrpc":"2.0","id":"pd-1","result":{}}`) // too late
+				k.send(`{"jsonrpc":"2.0","id":"pd:1","result":{}}`) // too late
 				k.send(`{"jsonrpc":"2.0","id":2,"method":"ping"}`)
 				if got := k.read(); got != `{"jsonrpc":"2.0","id":2,"result":{}}` {
 					t.Errorf("after it: got %s", got)
@@ -168,10 +168,10 @@ func TestPeerOverStdio(t *testing.T) {
 		raw, err := p.Ask(t.Context(), "roots/list", nil)
 		answers <- fmt.Sprintf("%s %v", raw, err)
 	}()
-	if got := k.read(); got != `{"jsonrpc":"2.0","id":"pd-1","method":"roots/list"}` {
+	if got := k.read(); got != `{"jsonrpc":"2.0","id":"pd:1","method":"roots/list"}` {
 		t.Errorf("question: got %s", got)
 	}
-	k.send(`{"jsonrpc":"2.0","id":"pd-1","result":{"roots":[]}}`)
+	k.send(`{"jsonrpc":"2.0","id":"pd:1","result":{"roots":[]}}`)
 	if got := <-answers; got != `{"roots":[]} <nil>` {
 		t.Errorf("answer: got %s", got)
 	}

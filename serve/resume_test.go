@@ -99,10 +99,10 @@ func TestAskOverHTTP(t *testing.T) {
 	url, ann, bob := s.URL+"/mcp", []string{"Authorization", "Bearer ann"}, []string{"Authorization", "Bearer bob"}
 	session, other := openAble(t, url, ann...), openAble(t, url, bob...)
 	e := stream(t, url, session, callAsk("1", askRoots), ann...)
-	if got := e.next(); got != `{"jsonrpc":"2.0","id":"pd-1","method":"roots/list"}` {
+	if got := e.next(); got != `{"jsonrpc":"2.0","id":"pd:1","method":"roots/list"}` {
 		t.Errorf("question: got %s", got)
 	}
-	answer := `{"jsonrpc":"2.0","id":"pd-1","result":{"from":%q}}`
+	answer := `{"jsonrpc":"2.0","id":"pd:1","result":{"from":%q}}`
 	if status, _, _ := post(t, url, session, fmt.Sprintf(answer, "bob"), bob...); status != http.StatusNotFound {
 		t.Errorf("bob in the session of ann: got %d, want 404", status)
 	}
@@ -129,7 +129,7 @@ func TestResume(t *testing.T) {
 	e := stream(t, url, session, callAsk("7", askRoots))
 	e.next()
 	e.close() // the call goes on
-	post(t, url, session, `{"jsonrpc":"2.0","id":"pd-1","result":{"roots":[]}}`)
+	post(t, url, session, `{"jsonrpc":"2.0","id":"pd:1","result":{"roots":[]}}`)
 	again := stream(t, url, session, "", "Last-Event-ID", e.last)
 	if got := again.next(); !strings.Contains(got, "notifications/message") {
 		t.Errorf("resumed: got %s", got)
@@ -172,10 +172,10 @@ func TestListenInSession(t *testing.T) {
 		raw, err := p.Ask(t.Context(), "roots/list", nil)
 		answers <- fmt.Sprintf("%s %v", raw, err)
 	}()
-	if got := first.next(); got != `{"jsonrpc":"2.0","id":"pd-1","method":"roots/list"}` {
+	if got := first.next(); got != `{"jsonrpc":"2.0","id":"pd:1","method":"roots/list"}` {
 		t.Errorf("question: got %s", got)
 	}
-	post(t, url, session, `{"jsonrpc":"2.0","id":"pd-1","result":{}}`)
+	post(t, url, session, `{"jsonrpc":"2.0","id":"pd:1","result":{}}`)
 	if got := <-answers; got != "{} <nil>" {
 		t.Errorf("answer: got %s", got)
 	}
