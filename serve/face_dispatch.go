@@ -39,8 +39,8 @@ func (f dispatchFace) Tools(a dispatch.Agent) []json.RawMessage {
 // Instructions are the tool's own.
 func (f dispatchFace) Instructions(a dispatch.Agent) string { return f.tool.Instructions(a) }
 
-// Capabilities are those of reading kept results.
-func (f dispatchFace) Capabilities(dispatch.Agent) json.RawMessage { return KeptCapabilities }
+// Capabilities are those of one tool.
+func (f dispatchFace) Capabilities(dispatch.Agent) json.RawMessage { return OneToolCapabilities }
 
 // Handle reads kept results.
 func (f dispatchFace) Handle(ctx context.Context, r Request) (dispatch.Pieces, error) {

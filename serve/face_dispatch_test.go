@@ -50,7 +50,7 @@ func TestDispatchFace(t *testing.T) {
 // TestKeptResources: kept results are resources of the face.
 func TestKeptResources(t *testing.T) {
 	face := DispatchFace(&oneTool{})
-	if got := string(face.Capabilities(dispatch.Agent{})); got != `{"resources":{}}` {
+	if got := string(face.Capabilities(dispatch.Agent{})); got != `{"logging":{},"resources":{}}` {
 		t.Errorf("capabilities: got %s", got)
 	}
 	for _, tc := range []struct {

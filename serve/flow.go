@@ -19,6 +19,11 @@ const streamMemory = 1 << 20
 // flow answers a request that stands for itself: what is said before the answer opens a stream, and closing the
 // connection cancels the request.
 func (s *spot) flow(w http.ResponseWriter, r *http.Request, m message, x *exchange, statusOf func(*Fault) int) {
+	leave, ok := takeTurn(r.Context())
+	if !ok {
+		tooMany(w, time.Second)
+		return
+	}
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	defer context.AfterFunc(s.life, cancel)()
@@ -32,6 +37,7 @@ func (s *spot) flow(w http.ResponseWriter, r *http.Request, m message, x *exchan
 	ended := make(chan struct{})
 	s.crew.run(func() {
 		defer close(ended)
+		defer leave()
 		result, bad := s.endpoint.answer(ctx, m, x)
 		status = statusOf(bad)
 		stream.End(answerTo(m.id, result, bad))
@@ -58,6 +64,11 @@ func (s *spot) flow(w http.ResponseWriter, r *http.Request, m message, x *exchan
 // stream answers a request of a session. Once its stream was opened the request outlives its connection: the agent can
 // come back and hear the rest.
 func (s *spot) stream(w http.ResponseWriter, r *http.Request, m message, n *tenant, x *exchange) {
+	leave, ok := takeTurn(r.Context())
+	if !ok {
+		tooMany(w, time.Second)
+		return
+	}
 	ctx, done := n.running.start(context.WithoutCancel(r.Context()), m.id)
 	ctx, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(n.life, cancel)
@@ -72,6 +83,7 @@ func (s *spot) stream(w http.ResponseWriter, r *http.Request, m message, n *tena
 	s.crew.run(func() {
 		defer close(ended)
 		defer busy()
+		defer leave()
 		defer done()
 		defer cancel()
 		defer stop()

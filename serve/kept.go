@@ -18,6 +18,9 @@ type KeptReader interface {
 // KeptCapabilities are those of a face that answers with HandleKept.
 var KeptCapabilities = json.RawMessage(`{"resources":{}}`)
 
+// OneToolCapabilities are those of a face of one tool: kept results, and what called servers log.
+var OneToolCapabilities = json.RawMessage(`{"logging":{},"resources":{}}`)
+
 // HandleKept is a Face.Handle whose only resources are kept results: one template, and reading by it. They are in no
 // list, as each is for those who know its name. Other methods are ErrNoMethod.
 func HandleKept(ctx context.Context, d KeptReader, r Request) (dispatch.Pieces, error) {

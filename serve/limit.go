@@ -17,7 +17,7 @@ import (
 type Limits struct {
 	// PerMinute is how many messages it may send; as many may come in a burst.
 	PerMinute int
-	// Concurrent is how many of them run at once; further ones wait for a while.
+	// Concurrent is how many of its requests run at once; further ones wait for a while.
 	Concurrent int
 }
 
@@ -69,14 +69,22 @@ func (l *limiter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		tooMany(w, after)
 		return
 	}
-	if a.turns != nil {
-		if !a.wait(r.Context()) {
-			tooMany(w, time.Second)
-			return
-		}
-		defer func() { <-a.turns }()
+	l.next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), turnKey{}, a)))
+}
+
+type turnKey struct{}
+
+// takeTurn waits for the turn of a request; what answers a question of ours or cancels needs none, or those who wait
+// for it would wait for ever. leave gives the turn back. False: none came in time.
+func takeTurn(ctx context.Context) (leave func(), ok bool) {
+	a, _ := ctx.Value(turnKey{}).(*allowance)
+	if a == nil || a.turns == nil {
+		return func() {}, true
 	}
-	l.next.ServeHTTP(w, r)
+	if !a.wait(ctx) {
+		return nil, false
+	}
+	return func() { <-a.turns }, true
 }
 
 // enter finds the principal's allowance and keeps it until leave is called. New limits begin anew.

@@ -61,7 +61,13 @@ func TestLimitConcurrent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hold := make(chan struct{})
 		var running, most atomic.Int32
-		l := newLimiter(func(dispatch.Agent) Limits { return Limits{Concurrent: 2} }, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		l := newLimiter(func(dispatch.Agent) Limits { return Limits{Concurrent: 2} }, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			leave, ok := takeTurn(r.Context())
+			if !ok {
+				tooMany(w, time.Second)
+				return
+			}
+			defer leave()
 			most.Store(max(most.Load(), running.Add(1)))
 			<-hold
 			running.Add(-1)

@@ -425,3 +425,21 @@ func TestModernLog(t *testing.T) {
 		}
 	}
 }
+
+// TestAnswersNeedNoTurn holds that a principal with one turn can answer a question of its only running call.
+func TestAnswersNeedNoTurn(t *testing.T) {
+	one := func(dispatch.Agent) Limits { return Limits{Concurrent: 1} }
+	s := startHTTP(t, HTTPOptions{Options: Options{Face: newFakeFace()}, Addr: "0.0.0.0:0", Auth: byName{}, Limits: one})
+	url, ann := s.URL+"/mcp", []string{"Authorization", "Bearer ann"}
+	session := openAble(t, url, ann...)
+	e := stream(t, url, session, callAsk("1", askRoots), ann...)
+	e.next()
+	post(t, url, session, `{"jsonrpc":"2.0","id":"pd:1","result":{}}`, ann...)
+	e.next()
+	if got := e.next(); !strings.Contains(got, `"answers":[{}]`) {
+		t.Errorf("got %s", got)
+	}
+	if _, _, body := post(t, url, session, callAsk("2", `{"method":"no/such"}`), ann...); !strings.Contains(body, `"id":2`) {
+		t.Errorf("the next one: got %s", body)
+	}
+}

@@ -242,6 +242,12 @@ func (s *spot) postBatch(w http.ResponseWriter, r *http.Request, body []byte) bo
 		refuse(w, http.StatusBadRequest, bad)
 		return true
 	}
+	leave, ok := takeTurn(r.Context())
+	if !ok {
+		tooMany(w, time.Second)
+		return true
+	}
+	defer leave()
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	defer context.AfterFunc(n.life, cancel)()

@@ -15,6 +15,8 @@ import (
 	"github.com/mark3labs/mcp-go/client"
 	"github.com/mark3labs/mcp-go/client/transport"
 	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/proxy-dispatch/proxy-dispatch/serve/framing"
 )
 
 func TestProgressComesBeforeResult(t *testing.T) {
@@ -206,6 +208,9 @@ func exercise(t *testing.T, version string, c *client.Client) {
 
 func FuzzStdio(f *testing.F) {
 	f.Add([]byte(`{"jsonrpc":"2.0","id":1,"method":"ping"}` + "\n"))
+	f.Add([]byte("Content-Length: 40\r\n\r\n" + `{"jsonrpc":"2.0","id":1,"method":"ping"}`))
+	f.Add([]byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"relay","requestState":"x","inputResponses":{},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"roots":{}}}}}` + "\n"))
+	f.Add([]byte(`{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolVersion":"2025-03-26","capabilities":{"roots":{}}}}` + "\n" + `[{"jsonrpc":"2.0","id":1,"method":"ping"}]` + "\n" + `{"jsonrpc":"2.0","id":"pd:1","result":{}}` + "\n"))
 	f.Add([]byte("\n\r\n[1]\n{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"echo\"}}"))
 	f.Add([]byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"steps","_meta":{"progressToken":{}}}}` + "\n"))
 	f.Add(bytes.Repeat([]byte("x"), 400))
@@ -227,13 +232,14 @@ func FuzzStdio(f *testing.F) {
 			t.Fatal(err)
 		}
 		alive := false
-		for line := range bytes.Lines(out.Bytes()) {
-			if !json.Valid(line) {
-				t.Errorf("wrote %q, which is not JSON", line)
+		answers := framing.NewReader(&out, 1<<20, framing.Detect)
+		for message, err := answers.Next(); err == nil; message, err = answers.Next() {
+			if !json.Valid(message) {
+				t.Errorf("wrote %q, which is not JSON", message)
 			}
-			alive = alive || bytes.Contains(line, []byte(`"last"`))
+			alive = alive || bytes.Contains(message, []byte(`"last"`))
 		}
-		if !alive {
+		if framed := bytes.Contains(bytes.ToLower(in), []byte("content-")); !alive && !framed { // where it may be part of a message
 			t.Errorf("the ping at the end was not answered; input %q", in)
 		}
 	})
@@ -276,5 +282,77 @@ func TestOnListed(t *testing.T) {
 	k.read()
 	if got := len(listed); got != 1 {
 		t.Errorf("got the hook %d times, want once", got)
+	}
+}
+
+// TestLengthFraming has an agent that says how long each message is, told or found out.
+func TestLengthFraming(t *testing.T) {
+	frame := func(messages ...string) string {
+		var b strings.Builder
+		for _, m := range messages {
+			fmt.Fprintf(&b, "Content-Length: %d\r\n\r\n%s", len(m), m)
+		}
+		return b.String()
+	}
+	const ping, pong = `{"jsonrpc":"2.0","id":1,"method":"ping"}`, `{"jsonrpc":"2.0","id":1,"result":{}}`
+	cases := []struct {
+		name    string
+		framing framing.Framing
+		in, out string
+	}{
+		{"found out", framing.Detect, frame(ping, ping), frame(pong, pong)},
+		{"told", framing.Length, frame(ping), frame(pong)},
+		{"line breaks inside", framing.Detect, frame("{\"jsonrpc\":\"2.0\",\n\"id\":1,\n\"method\":\"ping\"}"), frame(pong)},
+		{"bad header, then a good one", framing.Length, "Content-Type: x\r\n\r\n" + frame(ping),
+			frame(`{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"the header has no valid Content-Length"}}`, pong)},
+		{"too long, then a good one", framing.Detect, frame(`{"jsonrpc":"2.0","id":2,"method":"`+strings.Repeat("x", 1000)+`"}`, ping),
+			frame(`{"jsonrpc":"2.0","id":2,"error":{"code":-32600,"message":"message is longer than 500 bytes"}}`, pong)},
+		{"cut off", framing.Detect, frame(ping) + "Content-Length: 100\r\n\r\n{}", frame(pong)},
+		{"shutdown", framing.Detect, frame(`{"jsonrpc":"2.0","id":1,"method":"shutdown"}`, `{"jsonrpc":"2.0","method":"exit"}`, ping), frame(pong)},
+		{"lines", framing.Detect, ping + "\n", pong + "\n"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			var out bytes.Buffer
+			if err := Stdio(t.Context(), Options{Face: newFakeFace(), Framing: c.framing, MaxMessage: 500}, strings.NewReader(c.in), &out); err != nil {
+				t.Fatal(err)
+			}
+			if got := out.String(); got != c.out {
+				t.Errorf("got %q\nwant %q", got, c.out)
+			}
+		})
+	}
+}
+
+// TestBatches holds that only agents of the one version that had them may send several messages at once.
+func TestBatches(t *testing.T) {
+	shake := strings.Replace(hello, "2025-11-25", "2025-03-26", 1)
+	batch := `[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","method":"notifications/initialized"},{"jsonrpc":"2.0","id":"b","method":"tools/call","params":{"name":"meta"}},7,{"jsonrpc":"2.0","id":3,"method":"initialize"}]`
+	answer := `[{"jsonrpc":"2.0","id":1,"result":{}},{"jsonrpc":"2.0","id":"b","result":{"content":[],"_meta":{"mine":1}}},` +
+		`{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"message is not a JSON object"}},{"jsonrpc":"2.0","id":3,"error":{"code":-32600,"message":"initialize must not be part of a batch"}}]`
+	cases := []struct{ name, batch, want string }{
+		{"several", batch, answer},
+		{"empty", `[]`, `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"the batch is empty"}}`},
+		{"no JSON", `[{]`, `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"message is not valid JSON"}}`},
+		{"too many", `[` + strings.Repeat("1,", 100) + `1]`, `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"a batch may hold 100 messages"}}`},
+	}
+	s := startHTTP(t, HTTPOptions{Options: Options{Face: newFakeFace()}})
+	_, session, _ := post(t, s.URL+"/mcp", "", shake)
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			k := startStdio(t, Options{Face: newFakeFace()})
+			k.send(shake)
+			k.read()
+			k.send(c.batch)
+			if got := k.read(); got != c.want {
+				t.Errorf("stdio: got %s\nwant %s", got, c.want)
+			}
+			if _, _, got := post(t, s.URL+"/mcp", session, c.batch); got != c.want {
+				t.Errorf("HTTP: got %s\nwant %s", got, c.want)
+			}
+		})
+	}
+	if status, _, body := post(t, s.URL+"/mcp", session, `[{"jsonrpc":"2.0","method":"notifications/initialized"}]`); status != 202 || body != "" {
+		t.Errorf("nothing to answer: got %d %s", status, body)
 	}
 }

@@ -38,7 +38,7 @@ func (f *Face) read(ctx context.Context, u use, o operation) dispatch.Pieces {
 }
 
 // Capabilities are those of reading kept results.
-func (f *Face) Capabilities(dispatch.Agent) json.RawMessage { return serve.KeptCapabilities }
+func (f *Face) Capabilities(dispatch.Agent) json.RawMessage { return serve.OneToolCapabilities }
 
 // Handle reads kept results.
 func (f *Face) Handle(ctx context.Context, r serve.Request) (dispatch.Pieces, error) {
