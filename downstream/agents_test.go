@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -137,5 +138,31 @@ func TestWhatServersAreTold(t *testing.T) {
 	}
 	if got := greeting("b"); !strings.Contains(got, client(later)) {
 		t.Errorf("a new session: got %s", got)
+	}
+}
+
+// Of an agent's own session its beginning and its words are told, with whose it is, and no changes of lists or states:
+// those are the shared session's.
+func TestEventsOfAgents(t *testing.T) {
+	heard := make(chan string, 1000)
+	f := ownFleet(t, Options{OnEvent: func(e Event) {
+		if e.Asker != "" {
+			heard <- string(e.Kind) + " " + e.Asker + " " + e.Method
+		}
+	}})
+	for _, method := range []string{"storm", "batch", "say"} {
+		if _, err := f.Do(t.Context(), Request{Server: "s", Method: method, Params: json.RawMessage(`{"n":1}`), Asker: "a"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f.Leave("a")
+	f.Close()
+	close(heard)
+	var got []string
+	for one := range heard {
+		got = append(got, one)
+	}
+	if want := []string{"ready a ", "said a notifications/message"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -138,7 +138,7 @@ type Event struct {
 	// Method and Params are what the server Said.
 	Method string
 	Params json.RawMessage
-	// Asker is whose own session it was Said in; "" if the session is shared.
+	// Asker is whose own session is Ready, or it was Said in; "" if the session is shared.
 	Asker string
 }
 

@@ -307,10 +307,10 @@ func (m *member) newSession() *session {
 	return s
 }
 
-// report tells the fleet's listener. Of a session that one agent has for itself only what the server says concerns
-// anybody.
+// report tells the fleet's listener. Of a session that one agent has for itself only its beginning and what the server
+// says concern anybody.
 func (m *member) report(e Event) {
-	if m.asker != "" && e.Kind != Said || m.dismissed.Load() {
+	if m.asker != "" && e.Kind != Said && e.Kind != Ready || m.dismissed.Load() {
 		return
 	}
 	e.Server, e.Asker = m.options.Name, m.asker

@@ -232,7 +232,9 @@ func (p *program) closeObserver() error {
 func (p *program) follow(e downstream.Event) {
 	switch e.Kind {
 	case downstream.Ready, downstream.ToolsChanged, downstream.ResourcesChanged, downstream.PromptsChanged:
-		p.catalog.Schedule(e.Server)
+		if e.Asker == "" { // the catalog reads in the session that is shared
+			p.catalog.Schedule(e.Server)
+		}
 	}
 	if p.transparent == nil {
 		return
