@@ -115,7 +115,66 @@ func TestTransparent(t *testing.T) {
 			seeCalls(s)
 			seeQuestions(s, asked)
 			seeNotices(s)
+			seeIdentity(s, way)
 		})
+	}
+}
+
+// seeIdentity holds what servers know of the agent, and that they reach it outside of its calls.
+func seeIdentity(s *session, way string) {
+	s.t.Helper()
+	who := `\"name\":\"proxy-dispatch\"`
+	if way == "stdio" {
+		who = `\"name\":\"host-through-proxy\"`
+	}
+	for _, server := range []string{"one", "two"} {
+		if got := string(s.ask("tools/call", `{"name":"`+server+`__relay_client"}`)); !strings.Contains(got, who) || !strings.Contains(got, `\"elicitation\"`) {
+			s.t.Errorf("%s knows the agent as %s, want %s, who can be asked", server, got, who)
+		}
+	}
+	if err := s.Notify(s.ctx, "notifications/roots/list_changed", `{}`); err != nil {
+		s.t.Fatal(err)
+	}
+	s.await("notifications/message", `"data":"1 roots now"`)
+}
+
+// TestTransparentAgents holds that agents who share a server hear what is theirs.
+func TestTransparentAgents(t *testing.T) {
+	t.Parallel()
+	addr := httpProxy(t, config(`"expose":["transparent"],"transparent":{"names":"plain","wait":"30s"}`, full(t, "one")))
+	reader, other := &session{agent.Dial("http://"+addr+"/mcp", nil), t, deadline(t), nil}, &session{agent.Dial("http://"+addr+"/mcp", nil), t, deadline(t), nil}
+	for _, s := range []*session{reader, other} {
+		if _, err := s.Hello(s.ctx); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Listen(s.ctx); err != nil {
+			t.Fatal(err)
+		}
+		s.ask("tools/list", `{}`)
+	}
+	const watched = "test://watched-resource"
+	touch := func() { other.ask("tools/call", `{"name":"relay_touch","arguments":{"uri":"`+watched+`"}}`) }
+	reader.ask("resources/subscribe", `{"uri":"`+watched+`"}`)
+	touch()
+	reader.await("notifications/resources/updated", watched)
+	other.ask("resources/subscribe", `{"uri":"`+watched+`"}`)
+	reader.ask("resources/unsubscribe", `{"uri":"`+watched+`"}`)
+	touch() // the server still tells, because one still reads
+	other.await("notifications/resources/updated", watched)
+	other.ask("resources/unsubscribe", `{"uri":"`+watched+`"}`)
+	touch()
+	other.ask("tools/call", `{"name":"test_trigger_tool_change"}`)
+	for _, s := range []*session{reader, other} {
+		s.await("notifications/tools/list_changed", "")
+		updates := 0
+		for _, n := range s.Notes() {
+			if n.Method == "notifications/resources/updated" {
+				updates++
+			}
+		}
+		if updates != 1 {
+			t.Errorf("an agent heard of %d updates, want 1", updates)
+		}
 	}
 }
 
