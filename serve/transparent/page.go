@@ -109,5 +109,5 @@ func (l *list) page(key string, params json.RawMessage) (dispatch.Pieces, error)
 	if to < len(l.rows) {
 		end = fmt.Sprintf(`],"nextCursor":%q}`, cursor{List: key, Offset: to, After: mark(l.rows[to-1].shown)})
 	}
-	return dispatch.Pieces{[]byte(`{"` + key + `":[`), l.joined(from, to), []byte(end)}, nil
+	return dispatch.Pieces{[]byte(`{"` + key + `":[`), l.render().joined(from, to), []byte(end)}, nil
 }

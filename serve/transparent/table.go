@@ -1,8 +1,10 @@
 package transparent
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -11,33 +13,47 @@ import (
 	"github.com/proxy-dispatch/proxy-dispatch/rawjson"
 )
 
-// row is one entry of a list as agents see it.
+// row is one entry of a list under the name that agents see: its name, URI or URI template.
 type row struct {
 	entry *catalog.Entry
-	shown string // its name, URI or URI template
-	raw   json.RawMessage
+	shown string
+	raw   json.RawMessage // instead of an entry
 }
 
 // list is one list of a table. It is immutable and safe for concurrent use.
 type list struct {
 	rows    []row
 	byShown map[string]int
-	once    sync.Once
-	text    []byte // all rows, joined with commas
-	ends    []int  // where each row ends in text
+
+	once sync.Once
+	text []byte            // all rows, joined with commas
+	ends []int             // where each row ends in text
+	raws []json.RawMessage // the rows, parts of text
 }
 
-// joined returns the rows from up to to, with commas between them.
-func (l *list) joined(from, to int) []byte {
+// render writes the rows once, when somebody asks for them.
+func (l *list) render() *list {
 	l.once.Do(func() {
 		for i, r := range l.rows {
 			if i > 0 {
 				l.text = append(l.text, ',')
 			}
+			if r.raw == nil {
+				r.raw = shownEntry(r.entry, r.shown)
+			}
 			l.text = append(l.text, r.raw...)
 			l.ends = append(l.ends, len(l.text))
 		}
+		l.raws = make([]json.RawMessage, len(l.ends))
+		for i := range l.ends {
+			l.raws[i] = l.joined(i, i+1)
+		}
 	})
+	return l
+}
+
+// joined returns the rows from up to to, with commas between them. They must be rendered.
+func (l *list) joined(from, to int) []byte {
 	if from >= to {
 		return nil
 	}
@@ -58,15 +74,9 @@ func (l *list) entry(shown string) *catalog.Entry {
 
 // same reports whether two lists show the same.
 func (l *list) same(other *list) bool {
-	if len(l.rows) != len(other.rows) {
-		return false
-	}
-	for i, r := range l.rows {
-		if o := other.rows[i]; r.shown != o.shown || string(r.raw) != string(o.raw) {
-			return false
-		}
-	}
-	return true
+	return slices.EqualFunc(l.rows, other.rows, func(a, b row) bool {
+		return a.shown == b.shown && (a.entry == b.entry || a.entry != nil && b.entry != nil && a.entry.Ref == b.entry.Ref && bytes.Equal(a.entry.Raw, b.entry.Raw))
+	})
 }
 
 // table is what is shown of one view, and how shown names lead back. It is immutable and safe for concurrent use.
@@ -79,12 +89,9 @@ type table struct {
 }
 
 // newTable names everything that is seen in a view. Names are given in configuration order: of two that clash, the
-// later one gives way. What old shows the same is taken from it; it may be nil.
-func newTable(v *view.View, plain bool, old *table) *table {
+// later one gives way.
+func newTable(v *view.View, plain bool) *table {
 	t := &table{view: v, plain: plain}
-	if old == nil {
-		old = &table{tools: &list{}, prompts: &list{}, resources: &list{}, templates: &list{}}
-	}
 	var fixed, templates []*catalog.Entry
 	for _, e := range v.Entries("", catalog.Resource) {
 		if e.Template {
@@ -93,30 +100,25 @@ func newTable(v *view.View, plain bool, old *table) *table {
 			fixed = append(fixed, e)
 		}
 	}
-	t.tools, t.prompts = t.list(v.Entries("", catalog.Tool), old.tools), t.list(v.Entries("", catalog.Prompt), old.prompts)
-	t.resources, t.templates = t.list(fixed, old.resources), t.list(templates, old.templates)
+	t.tools, t.prompts = t.list(v.Entries("", catalog.Tool)), t.list(v.Entries("", catalog.Prompt))
+	t.resources, t.templates = t.list(fixed), t.list(templates)
 	return t
 }
 
-func (t *table) list(entries []*catalog.Entry, old *list) *list {
+func (t *table) list(entries []*catalog.Entry) *list {
 	l := &list{rows: make([]row, 0, len(entries)), byShown: make(map[string]int, len(entries))}
 	for _, e := range entries {
-		r := row{entry: e}
-		for round := 0; r.shown == ""; round++ {
+		shown := ""
+		for round := 0; shown == ""; round++ {
 			name := t.name(e, round)
 			if at, taken := l.byShown[name]; !taken {
-				r.shown = name
+				shown = name
 			} else if round == 0 {
 				t.clashes = append(t.clashes, fmt.Sprintf("%s %s is not shown as %s: %s has it", e.Kind, e.Ref, name, l.rows[at].entry.Server))
 			}
 		}
-		if at, known := old.byShown[r.shown]; known && old.rows[at].entry == e {
-			r.raw = old.rows[at].raw
-		} else {
-			r.raw = shownEntry(e, r.shown)
-		}
-		l.byShown[r.shown] = len(l.rows)
-		l.rows = append(l.rows, r)
+		l.byShown[shown] = len(l.rows)
+		l.rows = append(l.rows, row{entry: e, shown: shown})
 	}
 	return l
 }

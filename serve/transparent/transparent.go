@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -91,14 +92,9 @@ func New(o Options) *Face {
 	return f
 }
 
-// Tools returns all tools that an agent sees.
+// Tools returns all tools that an agent sees. The slice must not be changed.
 func (f *Face) Tools(a dispatch.Agent) []json.RawMessage {
-	rows := f.table(a).tools.rows
-	out := make([]json.RawMessage, len(rows))
-	for i, r := range rows {
-		out[i] = r.raw
-	}
-	return out
+	return slices.Clip(f.table(a).tools.render().raws)
 }
 
 // maxTables bounds the tables kept; agents of one view share one.
@@ -112,14 +108,12 @@ func (f *Face) table(a dispatch.Agent) *table {
 	if t := f.tables[v]; t != nil {
 		return t
 	}
-	var old *table
-	for seen, t := range f.tables {
+	for seen := range f.tables {
 		if seen.Snapshot.Gen != v.Snapshot.Gen || len(f.tables) >= maxTables {
-			old = t
 			delete(f.tables, seen)
 		}
 	}
-	t := newTable(v, f.o.Plain, old)
+	t := newTable(v, f.o.Plain)
 	if f.o.Spill {
 		t.templates.rows = append(t.templates.rows, row{shown: "spill://", raw: dispatch.KeptTemplate()})
 	}
