@@ -130,9 +130,20 @@ func (d *Dispatcher) read(ctx context.Context, a Agent, items []spill.Item, r Re
 		out.From = spill.SourcesOf(items).Names()
 		out.Parts, out.Expires, out.EstimatedTokens = art.Parts, art.Expires.UTC().Format("2006-01-02T15:04:05Z"), art.Tokens
 	} else {
-		out.EstimatedTokens = d.o.Tokens.Count(got.Text)
+		out.EstimatedTokens = d.tokensOf(got.Text)
 	}
 	return out, nil
+}
+
+// tokensOf is what a text costs a model; of a long one, which only programs read, an estimate from samples.
+func (d *Dispatcher) tokensOf(text string) int {
+	const long = 128 << 10
+	if len(text) > long {
+		if n, _, err := d.o.Tokens.Estimate(strings.NewReader(text), int64(len(text))); err == nil {
+			return n
+		}
+	}
+	return d.o.Tokens.Count(text)
 }
 
 // fileOf names an artifact for programs: its path in a local store, else its handle.
