@@ -49,11 +49,16 @@ type Config struct {
 	Script       Script
 	Proxy        Proxy
 	Transparent  Transparent
+	Views        []View // in file order
+	Hooks        []Hook // in the order they run
+	Composites   []Composite
+	Custom       []Custom
 	Log          Log
 	CacheDir     string   // "" = the user's cache folder
 	Ignored      []string // what was understood and left alone, as FILE:LINE: KEY, why
 
 	secrets secret.Set
+	written notation.Node // views, hooks and tools of our own as they are to be printed
 }
 
 // Server is one server behind us.
@@ -91,6 +96,7 @@ type Server struct {
 	Line     int
 
 	masked maskedServer
+	hooks  *notation.Node // as they were written; nil: none
 }
 
 // ToolKeywords are hidden words by which search finds the tools that a glob matches.

@@ -25,9 +25,10 @@ type decoder struct {
 	out       *Config
 	// unset gathers missing variables while a server is decoded; nil elsewhere, where they are
 	// problems of the file.
-	unset *[]string
-	raw   bool // texts are taken as they stand
-	lost  bool // the text expanded last lacked a variable; what is wrong with it may be only that
+	unset   *[]string
+	raw     bool // texts are taken as they stand
+	exposed int  // the line of expose
+	lost    bool // the text expanded last lacked a variable; what is wrong with it may be only that
 	// ignored gathers what goes into Config.Ignored.
 	ignored Errors
 }
@@ -116,15 +117,6 @@ func inside(where string) string {
 
 func (d *decoder) ignore(line int, key, why string) {
 	d.ignored = append(d.ignored, &Error{File: d.file, Line: line, Msg: key + ": ignored, " + why})
-}
-
-// later refuses keys whose feature is not built; asking for nothing (null, false, empty) is fine.
-func (f *fields) later(keys ...string) {
-	for _, key := range keys {
-		if _, v := f.take(key); v != nil && !v.AsksNothing() {
-			f.problems.later(v.Line, f.where+key)
-		}
-	}
 }
 
 // expanded returns the text of a scalar with its variables replaced. What they stood for is secret.

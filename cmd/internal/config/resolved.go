@@ -68,6 +68,7 @@ func (c *Config) print(show func(*Server) maskedServer, secret, text func(string
 		w.string(n, "file", c.Log.File)
 	})
 	w.string(root, "cacheDir", c.CacheDir)
+	w.written(root, &c.written)
 	out, err := notation.PrintYAML(root.YAML())
 	if err != nil {
 		return nil, fmt.Errorf("print configuration: %w", err)
@@ -190,6 +191,9 @@ func (w writer) server(s *Server, m maskedServer, secret func(string) string) *n
 	w.tools(n, s.Tools)
 	w.given(n, "prefix", s.Prefix)
 	w.given(n, "separator", s.Separator)
+	if s.hooks != nil {
+		n.Put("hooks", w.shown(s.hooks))
+	}
 	if s.Description != "" {
 		n.Put("description", notation.NewText(w.text(s.Description)))
 	}

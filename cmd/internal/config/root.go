@@ -64,9 +64,10 @@ func (d *decoder) root(n *notation.Node) {
 	d.out.CacheDir = f.path("cacheDir")
 	d.auth(f)
 	d.script(f)
-	f.later("hooks")
 	d.transparent(f)
-	d.laterViews(f)
+	d.global(f)
+	d.views(f)
+	d.orderHooks()
 	d.proxy(f)
 	f.done()
 }
@@ -87,9 +88,14 @@ func (d *decoder) clientRoot(f *fields) {
 	f.done()
 }
 
-func (d *decoder) laterViews(f *fields) {
-	if key, v := f.take("views", "tool_views"); v != nil && !v.AsksNothing() {
-		f.problems.later(v.Line, key)
+// global reads the hooks and the tools of our own that belong to no view.
+func (d *decoder) global(f *fields) {
+	d.hooks(f, Hook{})
+	d.made(f, "")
+	for _, key := range []string{"hooks", "composite_tools", "compositeTools", "custom_tools", "customTools"} {
+		if n := f.node.Get(key); n != nil && !n.AsksNothing() {
+			d.out.written.Put(key, d.kept(n))
+		}
 	}
 }
 
@@ -127,7 +133,8 @@ func (d *decoder) faces(f *fields) {
 				d.out.Expose = append(d.out.Expose, face)
 			}
 		case strings.HasPrefix(face, "view:"):
-			f.problems.later(n.Line, "expose: "+face)
+			d.out.Expose = append(d.out.Expose, face)
+			d.exposed = n.Line
 		default:
 			f.near(n.Line, face, faces, "expose: unknown face %q", face)
 		}

@@ -52,6 +52,10 @@ func (d *decoder) server(name, where string, m notation.Member) Server {
 	f.keywords(&s)
 	s.Tools = f.serverTools()
 	s.Prefix, s.Separator = f.given("prefix"), f.given("separator")
+	d.hooks(f, Hook{level: ofServer, Servers: []string{glob.QuoteMeta(name)}})
+	if n := f.node.Get("hooks"); n != nil && !n.AsksNothing() {
+		s.hooks = d.kept(n)
+	}
 	f.clientKeys(&s)
 	if s.PerAgent = f.bool("perAgent"); f.enum("framing", "newline", "content-length") == "content-length" {
 		s.Framing = "content-length"

@@ -1,0 +1,2 @@
+export function pre_call() {}
+export function post_call() {}
