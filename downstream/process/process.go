@@ -207,3 +207,13 @@ func (p *Process) Why(err error) error {
 	}
 	return errors.New(text)
 }
+
+// Exit returns how the process exited: nil if well, or if it has not exited yet.
+func (p *Process) Exit() error {
+	select {
+	case <-p.exited:
+		return p.status
+	default:
+		return nil
+	}
+}
