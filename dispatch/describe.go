@@ -19,6 +19,7 @@ type DescribeRequest struct {
 	Connection string
 	Path       string // descends into the input schema, e.g. `filter.items`
 	Detail     bool   // show the raw schemas too
+	Bare       bool   // show examples without the action, for faces with a tool of its own to call
 }
 
 // DescribeAnswer is everything about some entries or one server.
@@ -31,6 +32,7 @@ type DescribeAnswer struct {
 	count  func(string) int // tokens
 	detail bool
 	path   string // shows only the type below it
+	bare   bool
 }
 
 // Described is everything about one entry.
@@ -77,7 +79,7 @@ func (d *Dispatcher) Describe(ctx context.Context, agent Agent, q DescribeReques
 	if len(q.Names) > maxDescribed {
 		return nil, &Error{Code: BadRequest, Message: fmt.Sprintf("%d names in one request, the most is %d", len(q.Names), maxDescribed)}
 	}
-	a := &DescribeAnswer{Action: "describe", Items: []Described{}, detail: q.Detail, count: d.o.Tokens.Count}
+	a := &DescribeAnswer{Action: "describe", Items: []Described{}, detail: q.Detail, bare: q.Bare, count: d.o.Tokens.Count}
 	if len(q.Names) == 0 {
 		v, err := d.fresh(ctx, agent, false, q.Connection)
 		if err != nil {
@@ -158,7 +160,7 @@ func (a *DescribeAnswer) text() string {
 	for level := 0; ; level++ {
 		parts := make([]string, len(a.Items))
 		for i := range a.Items {
-			parts[i] = a.Items[i].text(level, a.path, a.detail)
+			parts[i] = a.Items[i].text(level, a)
 		}
 		text := strings.Join(parts, "\n\n")
 		if a.count(text) <= describeBudget || level == 4 {
@@ -168,7 +170,8 @@ func (a *DescribeAnswer) text() string {
 }
 
 // text renders one entry; the higher the level, the shorter its parts.
-func (it *Described) text(level int, path string, detail bool) string {
+func (it *Described) text(level int, a *DescribeAnswer) string {
+	path := a.path
 	words := [...]int{4000, 1500, 600, 240, 100}[level]
 	types := [...]int{6000, 4000, 2000, 800, 200}[level]
 	var b strings.Builder
@@ -192,10 +195,10 @@ func (it *Described) text(level int, path string, detail bool) string {
 		return b.String()
 	}
 	if it.Example != nil {
-		fmt.Fprintf(&b, "\nexample: %s", clip(string(it.call()), 600))
+		fmt.Fprintf(&b, "\nexample: %s", clip(string(it.call(a.bare)), 600))
 	}
-	if a := annotationsLine(it.Annotations); a != "" {
-		b.WriteString("\nannotations: " + a)
+	if hints := annotationsLine(it.Annotations); hints != "" {
+		b.WriteString("\nannotations: " + hints)
 	}
 	switch {
 	case it.OutputSchema != nil:
@@ -205,15 +208,18 @@ func (it *Described) text(level int, path string, detail bool) string {
 	case it.SeenResult != "":
 		b.WriteString("\nreturns (seen in an earlier call): " + clip(it.SeenResult, 400))
 	}
-	if detail && level < 2 {
+	if a.detail && level < 2 {
 		b.WriteString("\nschema: " + oneLine(string(it.InputSchema)))
 	}
 	return b.String()
 }
 
 // call is one complete call with the example's arguments.
-func (it *Described) call() json.RawMessage {
-	o := arguments.Object{{Key: "action", Value: json.RawMessage(`"call"`)}}
+func (it *Described) call(bare bool) json.RawMessage {
+	var o arguments.Object
+	if !bare {
+		o = arguments.Object{{Key: "action", Value: json.RawMessage(`"call"`)}}
+	}
 	if it.Type != catalog.Tool {
 		o = append(o, arguments.Member{Key: "type", Value: mustJSON(it.Type)})
 	}

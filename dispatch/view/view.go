@@ -106,6 +106,18 @@ func (v *View) Entries(server string, kind catalog.Kind) []*catalog.Entry {
 // Entry returns the seen entry of a ref, nil if there is none.
 func (v *View) Entry(r catalog.Ref) *catalog.Entry { return v.inServer[r] }
 
+// Alias returns the tool that a plain name means: its own, or another one that the view gives it.
+func (v *View) Alias(name string) (*catalog.Entry, error) {
+	switch found := v.byName[nameKey{catalog.Tool, name}]; len(found) {
+	case 0:
+		return nil, fmt.Errorf("%q: %w", name, ErrUnknown)
+	case 1:
+		return found[0], nil
+	default:
+		return nil, ambiguous(name, found)
+	}
+}
+
 // separators are the ways a connection may be written before a name.
 var separators = []string{"/", "__", "::", "."}
 
