@@ -84,6 +84,15 @@ func (e *Error) Error() string {
 // Unwrap returns the cause, nil if there is none.
 func (e *Error) Unwrap() error { return e.Err }
 
+// Permanent reports whether the same call would fail again.
+func (e *Error) Permanent() bool {
+	switch e.Code {
+	case UnknownTool, AmbiguousTool, InvalidArguments, BadRequest, Denied, AuthRequired, ConfirmationRequired:
+		return !e.Retryable
+	}
+	return false
+}
+
 // sentence ends s with a full stop unless it already ends like a sentence or a line of its own.
 func sentence(s string) string {
 	s = strings.TrimRight(s, " \n")

@@ -37,9 +37,10 @@ func dispatchOptions(cfg *config.Config) dispatch.Options {
 	return o
 }
 
-// rulebookOf is what the dispatcher's rules are in a configuration.
-func (p *program) rulebookOf(cfg *config.Config) dispatch.Rulebook {
-	return dispatch.Rulebook{Rules: p.rulesOf(cfg), Confirm: confirmOf(cfg), Flow: flowOf(cfg), Keywords: keywordsOf(cfg), ToolKeywords: toolKeywords(cfg)}
+// rulebookOf is what the dispatcher's rules are in a configuration, with what was made of it.
+func (p *program) rulebookOf(cfg *config.Config, s *shaping) dispatch.Rulebook {
+	return dispatch.Rulebook{Views: s.views, Hooks: s.hooks, Made: s.made, Rules: p.rulesOf(cfg), Confirm: confirmOf(cfg), Flow: flowOf(cfg),
+		Keywords: keywordsOf(cfg), ToolKeywords: toolKeywords(cfg)}
 }
 
 // serverNamed returns a server as the configuration in force has it, nil if there is none of that name.

@@ -14,7 +14,7 @@ import (
 )
 
 // reloadable are the parts of a configuration that a running proxy takes over. Everything else needs a restart.
-var reloadable = []string{"Path", "Servers", "Tools", "Pin", "Flow", "Auth", "Ignored"}
+var reloadable = []string{"Path", "Servers", "Tools", "Pin", "Flow", "Auth", "Ignored", "Views", "Hooks", "Composites", "Custom"}
 
 // reload reads the configuration again and applies what differs. If it is faulty, nothing changes.
 func (p *program) reload(load func() (*config.Config, error)) (control.Report, error) {
@@ -42,21 +42,35 @@ func (p *program) apply(next *config.Config) (control.Report, error) {
 		return control.Report{}, errors.New("the configuration stays as it is: tools.pin needs a restart")
 	}
 	p.redactor.add(next) // before anything of it can be logged
-	changed := !reflect.DeepEqual(rulesData(old), rulesData(next))
-	if changed {
-		if err := p.dispatcher.Apply(p.rulebookOf(next)); err != nil {
+	shaping := p.shaping
+	if !old.SameShape(next) {
+		var err error
+		if shaping, err = p.shape(next); err != nil {
 			return control.Report{}, fmt.Errorf("the configuration stays as it is: %w", err)
+		}
+	}
+	changed := shaping != p.shaping || !reflect.DeepEqual(rulesData(old), rulesData(next))
+	if changed {
+		if err := p.dispatcher.Apply(p.rulebookOf(next, shaping)); err != nil {
+			return control.Report{}, fmt.Errorf("the configuration stays as it is: %w", errors.Join(err, p.keep(shaping)))
 		}
 	}
 	fleet, known := p.servers(next)
 	if err := p.fleet.Apply(fleet); err != nil {
 		if changed {
-			err = errors.Join(err, p.dispatcher.Apply(p.rulebookOf(old)))
+			err = errors.Join(err, p.dispatcher.Apply(p.rulebookOf(old, p.shaping)), p.keep(shaping))
 		}
 		return control.Report{}, fmt.Errorf("the configuration stays as it is: %w", err)
 	}
 	p.inForce.Store(next)
 	p.catalog.Apply(known)
+	if shaping != p.shaping {
+		gone := p.shaping
+		p.shaping = shaping
+		if err := gone.Close(); err != nil {
+			p.log.Warn("close the hooks of before", "error", err)
+		}
+	}
 	if door != nil {
 		p.door.rules.Store(door)
 	}
@@ -67,6 +81,22 @@ func (p *program) apply(next *config.Config) (control.Report, error) {
 		}
 	}
 	return report, nil
+}
+
+// keep closes what was made of a configuration that is not put in force.
+func (p *program) keep(made *shaping) error {
+	if made == p.shaping {
+		return nil
+	}
+	return made.Close()
+}
+
+// sameForms reports whether two configurations have the same views in the same forms: what a running proxy shows under
+// which paths.
+func sameForms(a, b *config.Config) bool {
+	return slices.EqualFunc(a.Views, b.Views, func(x, y config.View) bool {
+		return x.Name == y.Name && x.Exposure == y.Exposure && x.Spill == y.Spill && x.Description == y.Description
+	})
 }
 
 // difference tells what a change of the configuration changes.
@@ -99,6 +129,9 @@ func difference(old, next *config.Config) (r control.Report) {
 		if f.IsExported() && !slices.Contains(reloadable, f.Name) && !reflect.DeepEqual(a.Field(i).Interface(), b.Field(i).Interface()) {
 			r.NeedsRestart = append(r.NeedsRestart, keyOf(f.Name))
 		}
+	}
+	if !sameForms(old, next) {
+		r.NeedsRestart = append(r.NeedsRestart, "views")
 	}
 	if old.Auth.On != next.Auth.On || old.Auth.Tokens != next.Auth.Tokens {
 		r.NeedsRestart = append(r.NeedsRestart, "auth")

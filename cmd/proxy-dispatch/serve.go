@@ -50,8 +50,8 @@ a configuration file is read only if --config names one.`,
 	f.StringVar(&s.http, "http", "", "listen for HTTP on this address, such as 127.0.0.1:8931")
 	f.StringVar(&s.transport, "transport", "", "stdio (default) or http")
 	f.IntVar(&s.port, "port", 0, "port on 127.0.0.1 for --transport http (default 8931)")
-	f.StringSliceVar(&s.expose, "expose", nil, "faces to show: dispatch (default), proxy, transparent")
-	f.StringVar(&s.view, "view", "", "show a tool view (not available yet)")
+	f.StringSliceVar(&s.expose, "expose", nil, "faces to show: dispatch (default), proxy, transparent, view:NAME")
+	f.StringVar(&s.view, "view", "", "show a tool view, as --expose view:NAME")
 	return cmd
 }
 
@@ -61,6 +61,9 @@ func (c *console) serve(ctx context.Context, s serving, words []string) error {
 	}
 	cfg, err := c.servedConfig(words)
 	if err != nil {
+		return err
+	}
+	if err := checkViews(cfg, s.exposed(cfg)); err != nil {
 		return err
 	}
 	level := cfg.Log.Level

@@ -19,6 +19,14 @@ func (p *program) transparentFace() serve.Face {
 	return p.transparent
 }
 
+// restFace answers for resources and prompts in tool views, by their plain names.
+func (p *program) restFace() serve.Face {
+	f := transparent.New(transparent.Options{Dispatcher: p.dispatcher, Servers: surroundings{p}, Plain: true, Patience: p.cfg.Transparent.Wait, Log: p.log})
+	unwatch := p.catalog.Watch(f.Changed)
+	p.closers = append(p.closers, func() error { unwatch(); f.Close(); return nil })
+	return f
+}
+
 // surroundings is what the face transparent does with servers beside requests.
 type surroundings struct{ *program }
 

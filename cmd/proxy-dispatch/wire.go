@@ -46,6 +46,7 @@ type program struct {
 	admin       http.Handler   // changes of this program; behind a token where it is shown
 	door        *doorkeeper    // nil: everybody comes in
 	modules     modules        // of hooks and tools
+	shaping     *shaping       // of the configuration in force; reloading guards it once we serve
 	closers     []func() error // run last to first
 }
 
@@ -89,13 +90,18 @@ func wire(ctx context.Context, cfg *config.Config, w wiring) (p *program, err er
 	if p.trusted, err = bookOf(cfg, w.env); err != nil {
 		return p, err
 	}
-	o.Rulebook, o.SharesFiles = p.rulebookOf(cfg), p.sharesFiles
+	o.SharesFiles = p.sharesFiles
 	if o.Search, err = rankingOf(cfg, cache); err != nil {
 		return p, &exitError{exitUsage, err}
 	}
 	o.Catalog, o.Forwarder, o.Shelf, o.Tokens = p.catalog, forwarder{p.fleet}, p.shelf, p.counter
 	o.Log, o.Redact = p.log, p.redactor.Redact
 	o.Scripts = p.openScripts()
+	if p.shaping, err = p.shape(cfg); err != nil {
+		return p, usage("%w", err)
+	}
+	p.closers = append(p.closers, func() error { return p.shaping.Close() })
+	o.Rulebook = p.rulebookOf(cfg, p.shaping)
 	if p.door != nil {
 		o.Rights = p.door.rights
 	}

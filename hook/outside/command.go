@@ -39,7 +39,6 @@ type Command struct {
 	o     CommandOptions
 	slots chan *running // processes to use; nil is one that is still to be started
 	mu    sync.Mutex
-	all   map[*running]bool
 	done  bool
 }
 
@@ -57,26 +56,29 @@ func NewCommand(o CommandOptions) *Command {
 	if n <= 0 {
 		n = maxRunning
 	}
-	c := &Command{o: o, slots: make(chan *running, n), all: map[*running]bool{}}
+	c := &Command{o: o, slots: make(chan *running, n)}
 	for range n {
 		c.slots <- nil
 	}
 	return c
 }
 
-// Close ends the processes and waits for them. Questions under way fail.
+// Close waits for the questions under way, each of which ends in its time, and ends the processes.
 func (c *Command) Close() error {
 	c.mu.Lock()
+	was := c.done
 	c.done = true
-	var all []*running
-	for r := range c.all {
-		all = append(all, r)
-	}
 	c.mu.Unlock()
-	var wg sync.WaitGroup
-	for _, r := range all {
-		wg.Go(r.end)
+	if was {
+		return nil
 	}
+	var wg sync.WaitGroup
+	for range cap(c.slots) {
+		if r := <-c.slots; r != nil {
+			wg.Go(r.end)
+		}
+	}
+	close(c.slots)
 	wg.Wait()
 	return nil
 }
@@ -99,10 +101,18 @@ func (c *Command) Run(ctx context.Context, call dispatch.HookCall) (dispatch.Ver
 // ask waits for a process, and ends one that did not do what it should.
 func (c *Command) ask(ctx context.Context, q []byte) ([]byte, error) {
 	var r *running
+	open := false
 	select {
 	case <-ctx.Done():
 		return nil, fmt.Errorf("wait for a process: %w", ctx.Err())
-	case r = <-c.slots:
+	case r, open = <-c.slots:
+	}
+	if !open {
+		return nil, errClosed
+	}
+	if c.closed() {
+		c.slots <- r // Close waits for it
+		return nil, errClosed
 	}
 	var answer []byte
 	var err error
@@ -113,33 +123,25 @@ func (c *Command) ask(ctx context.Context, q []byte) ([]byte, error) {
 		answer, err = r.ask(ctx, q, c.o.Keep > 0)
 	}
 	if r != nil && (err != nil || c.o.Keep <= 0) {
-		c.drop(r)
+		r.end()
 		r = nil
 	}
 	c.slots <- r
 	return answer, err
 }
 
-func (c *Command) start() (*running, error) {
+func (c *Command) closed() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.done {
-		return nil, errClosed
-	}
+	return c.done
+}
+
+func (c *Command) start() (*running, error) {
 	p, err := process.Start(process.Options{Command: c.o.Command[0], Args: c.o.Command[1:], Dir: c.o.Dir, Log: c.o.Log, Show: c.o.Show, Watcher: c.o.Watcher})
 	if err != nil {
 		return nil, err
 	}
-	r := &running{process: p, out: bufio.NewReaderSize(p.Stdout, 64<<10)}
-	c.all[r] = true
-	return r, nil
-}
-
-func (c *Command) drop(r *running) {
-	r.end()
-	c.mu.Lock()
-	delete(c.all, r)
-	c.mu.Unlock()
+	return &running{process: p, out: bufio.NewReaderSize(p.Stdout, 64<<10)}, nil
 }
 
 // running is one process; one question at a time uses it.

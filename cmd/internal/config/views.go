@@ -285,8 +285,8 @@ func (d *decoder) kept(n *notation.Node) *notation.Node {
 		out.Text = variable.Expand(n.Text, d.env).Text
 	}
 	for _, m := range n.Members {
-		if m.Key == "description" { // agents see it as it stands
-			out.Put(m.Key, m.Value)
+		if m.Key == "description" && m.Value.Kind == notation.Text { // agents see it as it stands
+			out.Put(m.Key, notation.NewText(m.Value.Text))
 			continue
 		}
 		out.Put(m.Key, d.kept(m.Value))
@@ -295,6 +295,13 @@ func (d *decoder) kept(n *notation.Node) *notation.Node {
 		out.Items = append(out.Items, d.kept(item))
 	}
 	return out
+}
+
+// SameShape reports whether views, hooks and tools of our own are written alike, but for their lines.
+func (c *Config) SameShape(o *Config) bool {
+	return c.written.Same(&o.written) && slices.EqualFunc(c.Servers, o.Servers, func(a, b Server) bool {
+		return (a.hooks == nil) == (b.hooks == nil) && (a.hooks == nil || a.Name == b.Name && a.hooks.Same(b.hooks))
+	})
 }
 
 // written prints the parts of a file that are kept as they were written.
