@@ -14,6 +14,7 @@ type call struct {
 	box     mailbox
 	clock   *clock // stands still while somebody is asked; nil if the deadline is the agent's own
 
+	open   int             // questions to its agent that wait for an answer; guarded by the desk
 	asking context.Context // for its questions, made for the first; guarded by the desk
 	end    context.CancelFunc
 }
@@ -57,6 +58,33 @@ func (d *desk) get(id int64) *call {
 func (d *desk) owner(id int64) (c *call, shared bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	return d.pick(id, func(a, b *call) bool { return a.id < b.id })
+}
+
+// addressee finds the call whose agent a question is put to, as owner does, but of an agent's calls it takes the oldest of
+// those with the fewest open questions: most calls ask once, and one that ends takes its questions with it. answered must follow.
+func (d *desk) addressee(id int64) (c *call, shared bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	c, shared = d.pick(id, func(a, b *call) bool { return a.open < b.open || a.open == b.open && a.id < b.id })
+	if c != nil {
+		c.open++
+	}
+	return c, shared
+}
+
+// answered ends a question that was put to the agent of a call; nil is none.
+func (d *desk) answered(c *call) {
+	if c == nil {
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	c.open--
+}
+
+// pick finds the call with an id, or the one that goes before all others of the only agent. d.mu is held.
+func (d *desk) pick(id int64, before func(a, b *call) bool) (c *call, shared bool) {
 	if id != 0 {
 		return d.calls[id], false
 	}
@@ -68,7 +96,7 @@ func (d *desk) owner(id int64) (c *call, shared bool) {
 			c = other
 		case c.request.Asker != other.request.Asker || c.request.Asker == "":
 			return nil, true
-		case other.id < c.id:
+		case before(other, c):
 			c = other
 		}
 	}

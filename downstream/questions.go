@@ -93,33 +93,42 @@ func (s *session) asked(q wire.Question) {
 // answer finds whom to ask and asks. If it could only be guessed which call of an agent is meant, and the one that
 // was taken ends, another one of the same agent is tried.
 func (s *session) answer(q *question) (json.RawMessage, error) {
-	var before *call
+	var tried *call
 	for {
-		c, shared := s.desk.owner(q.Call)
+		c, shared := s.desk.addressee(q.Call)
+		result, over, err := s.attempt(q, c, shared, tried)
+		s.desk.answered(c)
 		switch {
-		case shared:
-			return nil, errShared
-		case before != nil && (c == nil || c.request.Asker != before.request.Asker):
-			return nil, errOver
-		case c != nil && c.request.Ask != nil:
-			during, under := s.desk.during(c)
-			if !under {
-				continue
-			}
-			result, err := s.put(during, c.clock, q, c.request.Ask)
-			if err == nil || during.Err() == nil || q.taken.Err() != nil {
-				return result, err
-			}
-			if q.Call != 0 {
-				return nil, errOver
-			}
-			before = c
-		case s.outside != nil:
-			return s.put(q.taken, nil, q, s.outside)
-		default:
-			return nil, errNobody
+		case !over:
+			return result, err
+		case err != nil:
+			tried = c
 		}
 	}
+}
+
+// attempt asks the agent of a call. over tells that the call ended: with an error if the agent had been asked.
+func (s *session) attempt(q *question, c *call, shared bool, tried *call) (result json.RawMessage, over bool, err error) {
+	switch {
+	case shared:
+		return nil, false, errShared
+	case tried != nil && (c == nil || c.request.Asker != tried.request.Asker):
+		return nil, false, errOver
+	case c != nil && c.request.Ask != nil:
+		during, under := s.desk.during(c)
+		if !under {
+			return nil, true, nil
+		}
+		result, err = s.put(during, c.clock, q, c.request.Ask)
+		if err == nil || during.Err() == nil || q.taken.Err() != nil {
+			return result, false, err
+		}
+		return nil, q.Call == 0, errOver
+	case s.outside != nil:
+		result, err = s.put(q.taken, nil, q, s.outside)
+		return result, false, err
+	}
+	return nil, false, errNobody
 }
 
 // put asks within a context, until the server takes the question back or patience ends.
