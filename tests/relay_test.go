@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"os/exec"
 	"strings"
 	"sync"
@@ -25,14 +24,6 @@ func everythingServer(t *testing.T, overHTTP bool, protocol string, args ...stri
 	}
 	list, _ := json.Marshal(append([]string{}, args...))
 	return server{"everything", fmt.Sprintf(`{"command":%q,"args":%s,"env":{%q:"full-server-on"},"protocol":%q}`, self(t), list, everything.EnvKey, protocol)}
-}
-
-// relaying skips a test of what servers ask and say while a call runs, until all of it is there.
-func relaying(t *testing.T) {
-	t.Helper()
-	if os.Getenv("RELAYING") == "" {
-		t.Skip("set RELAYING=1 to see what is not there yet")
-	}
 }
 
 // faceOf is how a tool of the full server is called in a face.
@@ -100,7 +91,6 @@ type road struct {
 
 func roads(t *testing.T) []road {
 	t.Helper()
-	relaying(t)
 	return []road{
 		{"stdio to stdio", false, everythingServer(t, false, "legacy", "-big-ids")},
 		{"stdio to a modern process", false, everythingServer(t, false, modernVersion)},

@@ -40,7 +40,6 @@ func TestServersOfOthers(t *testing.T) {
 // TestTypeScript runs tests/script/typescript: the TypeScript SDK's clients talk through us.
 func TestTypeScript(t *testing.T) {
 	t.Parallel()
-	relaying(t)
 	testscript.Run(t, scriptParams(t, filepath.Join("script", "typescript"), npmPath(t)))
 }
 

@@ -20,7 +20,6 @@ type inputNeeded struct {
 // TestRequestState has a modern agent come back with states that are not what it was given.
 func TestRequestState(t *testing.T) {
 	t.Parallel()
-	relaying(t)
 	for _, protocol := range []string{"legacy", modernVersion} {
 		for _, f := range facesOf {
 			t.Run(f.name+" with a server of "+protocol, func(t *testing.T) {

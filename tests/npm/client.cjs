@@ -66,6 +66,7 @@ async function during() {
     return seen.join(' ');
   });
   await step('logging', async () => {
+    if (!modern && !client.getServerCapabilities().logging) return 'not offered';
     if (!modern) await client.setLoggingLevel('debug');
     const before = heard.length;
     await call('relay_notes', { count: 5 }, {}, modern ? { 'io.modelcontextprotocol/logLevel': 'debug' } : undefined);
