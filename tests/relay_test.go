@@ -319,8 +319,8 @@ func TestManyThrough(t *testing.T) {
 
 // TestHugeResult passes 150 MB on, whole.
 func TestHugeResult(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes memory")
+	if testing.Short() || raceOn {
+		t.Skip("takes memory, and minutes with the race detector")
 	}
 	const size = 150_000_000
 	for _, r := range []road{roads(t)[0], roads(t)[5]} {
