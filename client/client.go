@@ -67,7 +67,7 @@ type Options struct {
 	// Whole reads results that the proxy kept outside the conversation back, so that the transparent form gives what the
 	// server sent, whatever its size.
 	Whole bool
-	// MaxWhole is the most bytes of such a result; default 64 MiB.
+	// MaxWhole is the most bytes that are read back of one result; default 64 MiB.
 	MaxWhole int64
 	// Timeout bounds each request; 0 means that only ctx does.
 	Timeout time.Duration
@@ -107,24 +107,9 @@ func (c *Client) Tool(ctx context.Context) (Tool, error) {
 		}
 		return found, nil
 	}
-	var tools []json.RawMessage
-	for cursor := ""; ; {
-		params := []byte(`{}`)
-		if cursor != "" {
-			params = rawjson.Set(params, "cursor", rawjson.Quote(cursor))
-		}
-		raw, err := c.request(ctx, Request{Method: "tools/list", Params: params}, 0)
-		if err != nil {
-			return Tool{}, fmt.Errorf("list tools: %w", err)
-		}
-		for t := range rawjson.Elements(rawjson.Member(raw, "tools")) {
-			tools = append(tools, t)
-		}
-		next := rawjson.Unquote(rawjson.Member(raw, "nextCursor"))
-		if next == "" || next == cursor {
-			break
-		}
-		cursor = next
+	tools, err := c.toolList(ctx)
+	if err != nil {
+		return Tool{}, fmt.Errorf("list tools: %w", err)
 	}
 	found, ok := Detect(tools)
 	if !ok {
@@ -134,6 +119,26 @@ func (c *Client) Tool(ctx context.Context) (Tool, error) {
 	defer c.mu.Unlock()
 	c.tool = found
 	return found, nil
+}
+
+// toolList reads the tools that the proxy itself offers.
+func (c *Client) toolList(ctx context.Context) (tools []json.RawMessage, err error) {
+	params := []byte(`{}`)
+	for range maxPages {
+		raw, err := c.request(ctx, Request{Method: "tools/list", Params: params}, 0)
+		if err != nil {
+			return nil, err
+		}
+		for t := range rawjson.Elements(rawjson.Member(raw, "tools")) {
+			tools = append(tools, t)
+		}
+		next := rawjson.Member(raw, "nextCursor")
+		if rawjson.Unquote(next) == "" {
+			return tools, nil
+		}
+		params = rawjson.Set(params, "cursor", next)
+	}
+	return nil, fmt.Errorf("%w: more than %d pages", ErrShape, maxPages)
 }
 
 // request sends one request within its time.
