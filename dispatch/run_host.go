@@ -76,14 +76,15 @@ func (h *codeHost) value(ctx context.Context, c *performed) (json.RawMessage, er
 		return nil, &thrownError{message: c.res.message(errorHead), data: arguments.Object{member("code", mustJSON("tool_error")), member("tool", mustJSON(tool))}}
 	}
 	data := c.res.data()
-	if int64(len(data)) <= h.most && (len(data) > 2 || len(c.res.blocks) == 0) {
+	wordless := string(data) == "[]" && c.res.structured == nil && len(c.res.blocks) > 0
+	if int64(len(data)) <= h.most && !wordless {
 		return data, nil
 	}
 	art, err := h.d.keep(ctx, h.agent, c)
 	if err != nil {
 		return nil, thrown(shelfError(tool, err), tool)
 	}
-	if int64(len(data)) <= h.most { // no text at all
+	if wordless {
 		return arguments.Object{member("handle", mustJSON(art.Handle))}.Raw(), nil
 	}
 	return nil, &thrownError{

@@ -29,9 +29,11 @@ var compiled = sync.OnceValues(func() ([]byte, error) {
 	return vm.Compile(prelude, quickjs.EvalGlobal)
 })
 
-// machine is one world: an engine, the prelude in it, and nothing of any script yet. Only one goroutine at a time is in
-// it; it is used for one run.
+// machine is one world: an engine, the prelude in it, and nothing of any script yet. All that happens in it happens on
+// a goroutine of its own, because the engine needs a large stack, which costs time to grow.
 type machine struct {
+	jobs chan func()
+
 	vm     *quickjs.VM
 	limit  int64
 	glue   quickjs.Value // what the prelude returns
@@ -45,32 +47,37 @@ type machine struct {
 // nobody is asked outside of a run.
 func nobody(string, int, string, string) error { return ErrClosed }
 
-func newMachine(l Limits) (m *machine, err error) {
+// dwell does the jobs until the world is closed.
+func (m *machine) dwell() {
+	for f := range m.jobs {
+		f()
+	}
+}
+
+// build makes the world; fit, if not nil, puts more into it.
+func (m *machine) build(l Limits, fit func(*machine) error) error {
 	code, err := compiled()
 	if err != nil {
-		return nil, fmt.Errorf("compile the prelude: %w", err)
+		return fmt.Errorf("compile the prelude: %w", err)
 	}
 	vm, err := quickjs.NewVM()
 	if err != nil {
-		return nil, fmt.Errorf("make a script engine: %w", err)
+		return fmt.Errorf("make a script engine: %w", err)
 	}
-	m = &machine{vm: vm, limit: l.Memory, ask: nobody}
-	defer func() {
-		if err != nil {
-			m.close()
-		}
-	}()
+	m.vm, m.limit, m.ask = vm, l.Memory, nobody
 	vm.SetMemoryLimit(uintptr(l.Memory))
 	vm.SetGCThreshold(uintptr(min(l.Memory/8, 4<<20))) // making the world alone passes the default
 	m.next = countdown(vm)
 	if err := vm.RegisterHostFunc("host", m.host); err != nil {
-		return m, fmt.Errorf("offer the host: %w", err)
+		return fmt.Errorf("offer the host: %w", err)
 	}
 	if m.glue, err = vm.EvalBytecodeValue(code); err != nil {
-		return m, fmt.Errorf("run the prelude: %w", err)
+		return fmt.Errorf("run the prelude: %w", err)
 	}
-	m.settle, err = m.member("settle")
-	return m, err
+	if m.settle, err = m.member("settle"); err != nil || fit == nil {
+		return err
+	}
+	return fit(m)
 }
 
 // countdown is where the engine counts down to its next look at whether it was interrupted. It looks every 10,000
@@ -88,8 +95,16 @@ func (m *machine) interrupt() {
 	atomic.StoreInt32(m.next, 0)
 }
 
-// close frees the world. It must not be interrupted any more.
+// close has the world freed when its last job is done. It must not be interrupted any more.
 func (m *machine) close() {
+	m.jobs <- m.free
+	close(m.jobs)
+}
+
+func (m *machine) free() {
+	if m.vm == nil {
+		return
+	}
 	for _, v := range []*quickjs.Value{&m.settle, &m.glue} {
 		if v.VM() != nil {
 			v.Free()

@@ -44,7 +44,7 @@ set(Error.prototype, "toJSON", function () { return { name: this.name, message: 
 // ---- guards: each of these walks a length or compares texts without ever looking up.
 
 const LONG = 1 << 24;
-const WORK = 1 << 28;
+const WORK = 1 << 26;
 function short(n, what) {
 	if (n > LONG) throw new Range(`${what}: ${n} elements are too many here`);
 }
@@ -201,16 +201,20 @@ for (const name of ["eval", "Proxy", "Atomics", "SharedArrayBuffer", "WeakRef", 
 // ---- the way to the host: texts only, one number for each promise.
 
 const waiting = create(null);
-let count = 0;
+let count = 0, resolve, reject;
+function take(yes, no) { // one function for all promises: to make one for each costs more than the rest
+	resolve = yes;
+	reject = no;
+}
 function ask(op, a, b) {
-	return new P((resolve, reject) => {
-		const id = ++count;
-		host(op, id, a, b);
-		waiting[id] = { resolve, reject, op };
-	});
+	const id = ++count;
+	host(op, id, a, b);
+	const promise = new P(take);
+	waiting[id] = { resolve, reject, op };
+	return promise;
 }
 function settle(id, ok, text, large) {
-	const promise = waiting[id];
+	const promise = waiting[id]; // its resolve and reject look at no `this`
 	delete waiting[id];
 	try {
 		const value = read(text, large);
@@ -238,7 +242,13 @@ function promised(f) {
 		return new P((_, reject) => reject(e));
 	}
 }
-function call(name, args) { return promised(() => ask("call", Text(name), written(args, "arguments"))); }
+function call(name, args) {
+	try {
+		return ask("call", Text(name), written(args, "arguments"));
+	} catch (e) {
+		return promised(() => { throw e; });
+	}
+}
 function readHandle(handle, query) {
 	return promised(() => {
 		if (typeof handle === "object" && handle !== null) handle = handle.handle;
@@ -278,16 +288,17 @@ const reserved = (name) => typeof name !== "string" || name === "then" || name =
 const closed = {
 	set: () => false, deleteProperty: () => false, defineProperty: () => false, setPrototypeOf: () => false, getPrototypeOf: () => null,
 };
-function named(path, get) {
-	return new Hidden(() => {}, {
+const servers = create(null);
+function server(path) {
+	const own = create(null);
+	return (servers[path] = new Hidden(() => {}, {
 		...closed,
-		get: (_, name) => (reserved(name) ? undefined : get(name)),
+		get: (_, name) => (reserved(name) ? undefined : own[name] ?? (own[name] = (args) => call(`${path}/${name}`, args))),
 		apply: (_, self, args) => call(path, args[0]),
 		ownKeys: () => [],
-	});
+	}));
 }
-const tool = (server) => (name) => named(`${server}/${name}`, () => undefined);
-const tools = new Hidden({}, { ...closed, get: (_, server) => (reserved(server) ? undefined : named(server, tool(server))) });
+const tools = new Hidden({}, { ...closed, get: (_, name) => (reserved(name) ? undefined : servers[name] ?? server(name)) });
 
 // ---- begin and end of a run.
 

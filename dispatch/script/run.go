@@ -40,7 +40,7 @@ var errInput = errors.New("the world of a script passed what it never should")
 // asked for is under way. What it began is let finish, because nobody could tell what became of a call that was cut off.
 func (r *run) live(ctx context.Context, start func(*machine) error) outcome {
 	ctx, cancel := context.WithCancel(ctx)
-	r.ctx, r.slots, r.answers = ctx, make(chan struct{}, r.shop.limits.Concurrent), make(chan answer)
+	r.ctx, r.slots, r.answers = ctx, make(chan struct{}, r.shop.limits.Concurrent), make(chan answer, 4*r.shop.limits.Concurrent)
 	r.begin(r.asked)
 	over := r.stopWith(ctx)
 	err := r.loop(start)
@@ -49,12 +49,10 @@ func (r *run) live(ctx context.Context, start func(*machine) error) outcome {
 	r.under.Wait()
 	over()
 	r.ask = nobody
-	if err != nil || errors.Is(r.err, ErrMemory) {
-		r.close()
-		return outcome{nil, cmp.Or(err, r.err)}
+	if err = cmp.Or(err, r.err); err != nil {
+		r.value = nil
 	}
-	r.shop.keep(r.machine)
-	return outcome{r.value, r.err}
+	return outcome{r.value, err}
 }
 
 func (r *run) loop(start func(*machine) error) error {
@@ -74,15 +72,29 @@ func (r *run) loop(start func(*machine) error) error {
 			}
 			return nil
 		}
-		select {
-		case a := <-r.answers:
+		if err := r.await(); err != nil {
+			return err
+		}
+	}
+}
+
+// await waits for an answer and hands it to the script, with all others that are there by then.
+func (r *run) await() error {
+	select {
+	case a := <-r.answers:
+		for {
 			r.pending--
 			if err := r.take(a); err != nil && !r.ended {
 				return err
 			}
-		case <-r.ctx.Done():
-			return errInterrupted
+			select {
+			case a = <-r.answers:
+			default:
+				return nil
+			}
 		}
+	case <-r.ctx.Done():
+		return errInterrupted
 	}
 }
 

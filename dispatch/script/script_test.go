@@ -86,11 +86,22 @@ func BenchmarkRun(b *testing.B) {
 }
 
 func BenchmarkMachine(b *testing.B) {
+	s := newShop(Limits{}.withDefaults(), nil)
 	for b.Loop() {
-		m, err := newMachine(Limits{}.withDefaults())
+		m, err := s.make()
 		if err != nil {
 			b.Fatal(err)
 		}
 		m.close()
+	}
+}
+
+func BenchmarkFifty(b *testing.B) {
+	r := New(Limits{})
+	defer r.Close()
+	for b.Loop() {
+		if _, err := r.Run(b.Context(), "await Promise.all(Array.from({length: 50}, (_, i) => tools.echo.echo({message: String(i)})))", echo{}); err != nil {
+			b.Fatal(err)
+		}
 	}
 }

@@ -30,6 +30,7 @@ type shop struct {
 	closed bool
 	kept   []*machine     // of scopes, the latest last
 	work   sync.WaitGroup // runs and the making of worlds
+	homes  sync.WaitGroup // the goroutines of worlds
 }
 
 func newShop(l Limits, fit func(*machine) error) *shop {
@@ -37,11 +38,11 @@ func newShop(l Limits, fit func(*machine) error) *shop {
 }
 
 func (s *shop) make() (*machine, error) {
-	m, err := newMachine(s.limits)
-	if err != nil || s.fit == nil {
-		return m, err
-	}
-	if err := s.fit(m); err != nil {
+	m := &machine{jobs: make(chan func(), 1)} // so that the last job can be given by the one before it
+	s.homes.Go(m.dwell)
+	made := make(chan error, 1)
+	m.jobs <- func() { made <- m.build(s.limits, s.fit) }
+	if err := <-made; err != nil {
 		m.close()
 		return nil, err
 	}
@@ -74,12 +75,11 @@ func (s *shop) again(scope string) *machine {
 	return nil
 }
 
-// keep takes a world back after a run that came to a good end, for the next of its scope.
-func (s *shop) keep(m *machine) {
+// keep takes a world back after a run that came to its own end, for the next of its scope, unless it is of none.
+func (s *shop) keep(m *machine) bool {
 	m.uses++
 	if m.scope == "" || m.uses >= wear {
-		m.close()
-		return
+		return false
 	}
 	s.mu.Lock()
 	var old *machine
@@ -90,9 +90,10 @@ func (s *shop) keep(m *machine) {
 	if old != nil {
 		old.close()
 	}
+	return true
 }
 
-// take gives a new world and has the next one made.
+// take gives a new world.
 func (s *shop) take() (m *machine, err error) {
 	select {
 	case m = <-s.shelf:
@@ -101,10 +102,10 @@ func (s *shop) take() (m *machine, err error) {
 			return nil, err
 		}
 	}
-	s.begin(s.restock)
 	return m, nil
 }
 
+// restock makes the next world, once the run that took one is over: they would be in each other's way.
 func (s *shop) restock() {
 	if len(s.shelf) == cap(s.shelf) {
 		return
@@ -121,14 +122,23 @@ func (s *shop) restock() {
 }
 
 // begin starts a goroutine that close waits for.
-func (s *shop) begin(f func()) bool {
+func (s *shop) begin(f func()) {
+	if s.enter() {
+		go func() {
+			defer s.work.Done()
+			f()
+		}()
+	}
+}
+
+// enter makes close wait for work.Done, unless it is too late for any work.
+func (s *shop) enter() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed {
-		return false
+	if !s.closed {
+		s.work.Add(1)
 	}
-	s.work.Go(f)
-	return true
+	return !s.closed
 }
 
 func (s *shop) close() error {
@@ -145,6 +155,7 @@ func (s *shop) close() error {
 		case m := <-s.shelf:
 			m.close()
 		default:
+			s.homes.Wait()
 			return nil
 		}
 	}
@@ -172,10 +183,20 @@ func (s *shop) do(ctx context.Context, h Host, scope string, start func(*machine
 	}
 	ended := make(chan outcome, 1)
 	r := &run{machine: m, shop: s, host: h}
-	if !s.begin(func() { ended <- r.live(ctx, start) }) {
+	if !s.enter() {
 		m.close()
 		return nil, ErrClosed
 	}
+	m.jobs <- func() {
+		defer s.work.Done()
+		o := r.live(ctx, start)
+		again := r.ended && !errors.Is(o.err, ErrMemory) && s.keep(m) // before anybody can ask for it
+		ended <- o
+		if !again {
+			m.close()
+		}
+	}
+	defer s.begin(s.restock)
 	select {
 	case o := <-ended:
 		return o.value, o.err
@@ -189,9 +210,10 @@ func (s *shop) do(ctx context.Context, h Host, scope string, start func(*machine
 	case <-late.C:
 	}
 	s.stuck.Add(1)
-	if !s.begin(func() { <-ended; s.stuck.Add(-1) }) {
+	s.begin(func() {
+		<-ended
 		s.stuck.Add(-1)
-	}
+	})
 	return nil, context.Cause(ctx)
 }
 

@@ -42,7 +42,7 @@ func main() {
 	flag.IntVar(&r.rounds, "rounds", 3, "how often each ratio is taken")
 	flag.IntVar(&r.calls, "echoes", 3000, "echo calls in a round")
 	flag.IntVar(&r.starts, "starts", 20, "starts with and without broken servers")
-	only := flag.String("only", "", "definition, start, echo, large, memory, spill or read alone")
+	only := flag.String("only", "", "definition, start, echo, large, memory, spill, read or code alone")
 	flag.Parse()
 	if other, err := r.other(flag.Args()); other {
 		if err != nil {
@@ -87,7 +87,7 @@ func (r *rig) run(only string) error {
 	for _, part := range []struct {
 		name    string
 		measure func() error
-	}{{"definition", r.definition}, {"start", r.start}, {"echo", r.echoes}, {"large", r.large}, {"memory", r.memory}, {"spill", r.spilling}, {"read", r.reading}} {
+	}{{"definition", r.definition}, {"start", r.start}, {"echo", r.echoes}, {"large", r.large}, {"memory", r.memory}, {"spill", r.spilling}, {"read", r.reading}, {"code", r.code}} {
 		if only != "" && only != part.name {
 			continue
 		}

@@ -22,7 +22,7 @@ type side struct {
 // server is one entry of mcpServers.
 type server struct {
 	name string
-	argv []string
+	argv []string // nil: the built-in table of orders
 }
 
 // through starts the proxy in front of servers, in a home of its own so that nothing is cached from before.
@@ -36,6 +36,10 @@ func (r *rig) throughWith(more string, servers ...server) (*side, error) {
 	}
 	blocks := make([]string, 0, len(servers))
 	for _, s := range servers {
+		if s.argv == nil {
+			blocks = append(blocks, fmt.Sprintf("%q: {\"builtin\": \"dataset\"}", s.name))
+			continue
+		}
 		args, _ := json.Marshal(s.argv[1:])
 		blocks = append(blocks, fmt.Sprintf("%q: {\"command\": %q, \"args\": %s}", s.name, s.argv[0], args))
 	}
