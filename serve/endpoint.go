@@ -134,8 +134,6 @@ func (e *endpoint) ask(ctx context.Context, m message, x *exchange) (parts, *Fau
 		mouth.write = unheard
 	}
 	defer mouth.close()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	c := contactOf(x, mouth, t.meta)
 	if s := x.session; s != nil {
 		send := mouth.say
