@@ -119,6 +119,9 @@ func (f *fixture) callWithQuestions(id json.RawMessage, method string, params []
 		}
 		fmt.Fprintf(&b, `{"jsonrpc":"2.0","id":%s,"result":{"said":%d}}`+"\n", id, p.N)
 		f.write(b.String())
+	case "say and ask":
+		f.write(`{"jsonrpc":"2.0","method":"notifications/message","params":{"data":1}}` + "\n")
+		go func() { f.answer(id, string(mustJSON(<-f.ask(`"q"`, "elicitation/create", `{}`)))) }()
 	case "tools/call":
 		f.round(id, p.Name, p.InputResponses, p.RequestState)
 	case "greeting":

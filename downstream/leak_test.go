@@ -37,7 +37,7 @@ func TestNoGoroutineIsLeft(t *testing.T) {
 		}
 		f.Start(t.Context())
 		for _, m := range f.roster.Load().order {
-			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 			_, err := f.Do(ctx, Request{Server: m.options.Name, Method: "ping", Progress: func(json.RawMessage) {}})
 			if err != nil && m.options.Name != "crash" && fateOf(err) != Ran {
 				t.Error(err)

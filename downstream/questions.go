@@ -119,6 +119,7 @@ func (s *session) attempt(q *question, c *call, shared bool, tried *call) (resul
 		if !under {
 			return nil, true, nil
 		}
+		c.box.flush(during) // what the server said before it asked comes first
 		result, err = s.put(during, c.clock, q, c.request.Ask)
 		if err == nil || during.Err() == nil || q.taken.Err() != nil {
 			return result, false, err

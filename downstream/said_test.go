@@ -1,6 +1,7 @@
 package downstream
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -168,5 +169,27 @@ func TestNotify(t *testing.T) {
 	}
 	if state, _ := f.State("asleep"); state != StateAsleep {
 		t.Errorf("a notification made a sleeping server %s", state)
+	}
+}
+
+// What a server says before it asks is heard before somebody is asked.
+func TestWordsBeforeAQuestion(t *testing.T) {
+	for name, s := range saying(t) {
+		t.Run(name, func(t *testing.T) {
+			f := newFleet(t, Options{Servers: []Server{s}})
+			for range 200 {
+				var heard words
+				_, err := f.Do(t.Context(), Request{
+					Server: "s", Method: "say and ask", Asker: "a", Told: heard.hear,
+					Ask: func(_ context.Context, method string, _ json.RawMessage) (json.RawMessage, error) {
+						heard.hear(method, nil)
+						return nil, nil
+					},
+				})
+				if got := strings.Join(heard.take(), " "); err != nil || got != `notifications/message{"data":1} elicitation/create` {
+					t.Fatalf("got %s, %v", got, err)
+				}
+			}
+		})
 	}
 }

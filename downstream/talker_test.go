@@ -144,6 +144,9 @@ func (tk *talker) answer(say func(string), w http.ResponseWriter, id json.RawMes
 		for i := range p.N {
 			say(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/message","params":{"data":%d}}`, i))
 		}
+	case "say and ask":
+		say(`{"jsonrpc":"2.0","method":"notifications/message","params":{"data":1}}`)
+		result = <-tk.ask(say, `"q"`, `{}`)
 	case "question":
 		result = <-tk.ask(say, string(p.ID), string(p.Params))
 	case "question elsewhere": // on the stream of no request
