@@ -123,6 +123,42 @@ func simple(s string) bool {
 	return true
 }
 
+// AppendQuote appends s as a JSON string that escapes only what must be.
+func AppendQuote(out []byte, s string) []byte {
+	out = append(out, '"')
+	from := 0
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		if c >= 0x20 && c != '"' && c != '\\' {
+			continue
+		}
+		out = append(out, s[from:i]...)
+		from = i + 1
+		out = appendEscape(out, c)
+	}
+	return append(append(out, s[from:]...), '"')
+}
+
+func appendEscape(out []byte, c byte) []byte {
+	switch c {
+	case '"', '\\':
+		return append(out, '\\', c)
+	case '\n':
+		return append(out, '\\', 'n')
+	case '\r':
+		return append(out, '\\', 'r')
+	case '\t':
+		return append(out, '\\', 't')
+	case '\b':
+		return append(out, '\\', 'b')
+	case '\f':
+		return append(out, '\\', 'f')
+	}
+	return append(out, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
+}
+
+const hexDigits = "0123456789abcdef"
+
 // Compact takes the white space between the tokens out of valid JSON; their spelling stays. Without any it returns raw.
 func Compact(raw []byte) []byte {
 	var out []byte

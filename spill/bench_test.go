@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/proxy-dispatch/proxy-dispatch/rawjson"
 )
 
 // bigFile writes records a line, about so many megabytes, and opens them.
@@ -75,7 +77,7 @@ func results(size int) map[string][]byte {
 	data := orders(size)
 	return map[string][]byte{
 		"structured": append(append([]byte(`{"content":[],"structuredContent":`), data...), '}'),
-		"text":       append(append([]byte(`{"content":[{"type":"text","text":`), appendQuoted(nil, string(data))...), "}]}"...),
+		"text":       append(append([]byte(`{"content":[{"type":"text","text":`), rawjson.AppendQuote(nil, string(data))...), "}]}"...),
 	}
 }
 

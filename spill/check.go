@@ -1,5 +1,7 @@
 package spill
 
+import "github.com/proxy-dispatch/proxy-dispatch/spill/jq"
+
 // Check refuses a query that Read would refuse whatever the data, before there is any: so that nothing
 // is called for a question that cannot be asked. The errors are those of Read.
 func (s *Shelf) Check(q Query) error {
@@ -13,7 +15,7 @@ func (s *Shelf) Check(q Query) error {
 		}
 	}
 	if q.JQ != "" {
-		if _, _, err := program(q.JQ); err != nil {
+		if err := jq.Check(q.JQ); err != nil {
 			return err
 		}
 	}

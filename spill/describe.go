@@ -4,12 +4,11 @@ import (
 	"bytes"
 	"regexp"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/tidwall/gjson"
 
 	"github.com/proxy-dispatch/proxy-dispatch/rawjson"
+	"github.com/proxy-dispatch/proxy-dispatch/spill/brief"
 )
 
 // The kinds of data.
@@ -86,7 +85,7 @@ func sampleOf(data []byte, i int) string {
 		_, _ = (&stripper{w: &short}).Write(head[:min(len(head), 4*maxSample)]) // a buffer takes all
 		head = append(short.Bytes(), "…"...)
 	}
-	return clip(string(head), maxSample)
+	return brief.Clip(string(head), maxSample)
 }
 
 var logLine = regexp.MustCompile(`^\W{0,2}(\d{4}[-/]\d\d[-/]\d\d|\d\d[-/]\w{2,3}[-/]\d{2,4}|(Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec|Mon|Tue|Wed|Thu|Fri|Sat|Sun) |\d\d:\d\d:\d\d|\d{10}([.\d]|\s))|^.{0,60}\b(TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|PANIC|trace|debug|info|warn|warning|error|fatal)\b\W|^\S+ \S+ \S+ \[\d\d/\w{3}/\d{4}:|^\{"`)
@@ -107,7 +106,7 @@ func describeText(data []byte) about {
 			continue
 		}
 		if lines == 0 {
-			a.sample = clip(string(line[:min(len(line), 4*maxSample)]), maxSample)
+			a.sample = brief.Clip(string(line[:min(len(line), 4*maxSample)]), maxSample)
 		}
 		lines++
 		if logLine.Match(line[:min(len(line), 400)]) {
@@ -115,36 +114,12 @@ func describeText(data []byte) about {
 		}
 	}
 	if a.sample == "" {
-		a.sample = clip(strings.TrimSpace(string(data[:min(len(data), 4*maxSample)])), maxSample)
+		a.sample = brief.Clip(strings.TrimSpace(string(data[:min(len(data), 4*maxSample)])), maxSample)
 	}
 	if lines >= 5 && logs*5 >= lines*3 {
 		a.kind = kindLog
 	}
 	return a
-}
-
-// clip cuts a text to at most max bytes between characters and takes out what does not belong in a line.
-func clip(s string, max int) string {
-	cut := len(s) > max
-	if cut {
-		s = s[:max-len("…")]
-		for n := 0; n < utf8.UTFMax && len(s) > 0 && !utf8.ValidString(s[len(s)-1:]); n++ {
-			if r, size := utf8.DecodeLastRuneInString(s); r != utf8.RuneError || size > 1 {
-				break
-			}
-			s = s[:len(s)-1]
-		}
-	}
-	s = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(s, "�"))
-	if cut {
-		s += "…"
-	}
-	return s
 }
 
 // pathKey is a key as one component of a path.

@@ -229,9 +229,9 @@ func (s *Shelf) formed(ctx context.Context, v *view, items []Item, w Want) (json
 	return v.value(data)
 }
 
-// appendText is appendQuoted without the quotes.
+// appendText is rawjson.AppendQuote without the quotes.
 func appendText(out []byte, s string) []byte {
-	quoted := appendQuoted(nil, s)
+	quoted := rawjson.AppendQuote(nil, s)
 	return append(out, quoted[1:len(quoted)-1]...)
 }
 
@@ -240,9 +240,9 @@ func (s *Shelf) pathOf(ctx context.Context, v *view, items []Item, w Want) (json
 	if a := items[0].Artifact; len(items) == 1 && w.Path == "" && w.JQ == "" {
 		switch {
 		case a.foreign != nil:
-			return appendQuoted(nil, a.Path), nil
+			return rawjson.AppendQuote(nil, a.Path), nil
 		case s.local != nil:
-			return appendQuoted(nil, s.local.Path(v.Name)), nil
+			return rawjson.AppendQuote(nil, s.local.Path(v.Name)), nil
 		}
 	}
 	if s.local == nil {
@@ -263,5 +263,5 @@ func (s *Shelf) pathOf(ctx context.Context, v *view, items []Item, w Want) (json
 	if err != nil {
 		return nil, err
 	}
-	return appendQuoted(nil, kept.Path), nil
+	return rawjson.AppendQuote(nil, kept.Path), nil
 }

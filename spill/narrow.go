@@ -13,6 +13,8 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/proxy-dispatch/proxy-dispatch/rawjson"
+	"github.com/proxy-dispatch/proxy-dispatch/spill/brief"
+	"github.com/proxy-dispatch/proxy-dispatch/spill/jq"
 )
 
 const (
@@ -150,7 +152,7 @@ func (s *Shelf) computed(ctx context.Context, v *view, source string) (*view, er
 	if v.Binary {
 		return nil, fmt.Errorf("%w: jq: the data is %s", ErrBadQuery, v.MimeType)
 	}
-	found, err := s.compute(ctx, source, func() (string, error) {
+	found, err := jq.Run(ctx, source, func() (string, error) {
 		data, err := v.text(maxNarrow)
 		if err != nil {
 			return "", fmt.Errorf("jq: %w", err)
@@ -160,7 +162,7 @@ func (s *Shelf) computed(ctx context.Context, v *view, source string) (*view, er
 		}
 		quoted, err := quoted([]byte(data))
 		return string(quoted), err
-	})
+	}, jq.Options{Time: s.o.JQTime, Size: maxNarrow})
 	if err != nil {
 		return nil, err
 	}
@@ -232,7 +234,7 @@ func noMatch(data []byte, path string) error {
 				names = append(names, "…")
 				break
 			}
-			names = append(names, clip(string(rawjson.Text(name.Of(data))), maxKey))
+			names = append(names, brief.Clip(string(rawjson.Text(name.Of(data))), maxKey))
 		}
 		hint = "; keys: " + strings.Join(names, ", ")
 	case '[':

@@ -11,6 +11,7 @@ import (
 	"strconv"
 
 	"github.com/proxy-dispatch/proxy-dispatch/rawjson"
+	"github.com/proxy-dispatch/proxy-dispatch/spill/brief"
 )
 
 const (
@@ -173,7 +174,7 @@ func (d *draft) blocks(data payload) error {
 	for i, b := range d.r.blocks {
 		n := Part(i + 1)
 		d.entry.Blocks = append(d.entry.Blocks, blockSpans{[2]int{b.All.From, b.All.To}, [2]int{b.Text.From, b.Text.To}})
-		info := PartInfo{N: i + 1, Type: b.Type, MimeType: b.MimeType, Name: clip(b.Name, 200), Bytes: int64(len(b.All.Of(d.r.raw)))}
+		info := PartInfo{N: i + 1, Type: b.Type, MimeType: b.MimeType, Name: brief.Clip(b.Name, 200), Bytes: int64(len(b.All.Of(d.r.raw)))}
 		switch {
 		case int(n) == data.block:
 			info.Bytes, info.Binary = int64(len(data.bytes)), data.binary

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/proxy-dispatch/proxy-dispatch/spill/brief"
 )
 
 // Query asks for a bounded part of an artifact. Zero fields take their defaults.
@@ -288,7 +290,7 @@ func partsText(parts []PartInfo, max int) string {
 		if p.MimeType != "" {
 			kind = p.MimeType
 		}
-		out = append(out, fmt.Sprintf("#%d %s %d bytes", p.N, clip(kind, maxKey), p.Bytes))
+		out = append(out, fmt.Sprintf("#%d %s %d bytes", p.N, brief.Clip(kind, maxKey), p.Bytes))
 	}
 	return strings.Join(out, ", ")
 }

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/proxy-dispatch/proxy-dispatch/spill/brief"
 )
 
 // answerOf reads and checks what holds for every answer.
@@ -323,7 +325,7 @@ func degenerate() map[string]string {
 	object := func(n int, key func(i int) string, value string) string {
 		var out strings.Builder
 		for i := range n {
-			fmt.Fprintf(&out, ",%s:%s", jsonText(key(i)), value)
+			fmt.Fprintf(&out, ",%s:%s", brief.JSON(key(i)), value)
 		}
 		return "{" + out.String()[1:] + "}"
 	}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/proxy-dispatch/proxy-dispatch/spill/brief"
 )
 
 // detail bounds a rendering: depth, keys of one object, bytes of a key, what is said of values, and whether each key
@@ -134,7 +136,7 @@ func (n *node) often(k *key) string {
 }
 
 func renderKey(name string, max int) string {
-	name = clip(name, max)
+	name = brief.Clip(name, max)
 	if name == "" || strings.ContainsAny(name, " {}[]:,|?\"") {
 		return strconv.Quote(name)
 	}

@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+
+	"github.com/proxy-dispatch/proxy-dispatch/spill/brief"
 )
 
 // MaxReport is how many tokens a report has at most; where less says nearly as much it has about half of them.
@@ -46,7 +48,7 @@ func (a *Artifact) Report(extra ReportExtra) string {
 			return text
 		}
 	}
-	return fmt.Sprintf("Result kept: %s (%d bytes). Next: %s", clip(a.Handle, 100), a.Bytes, a.call(extra, "op", "stat"))
+	return fmt.Sprintf("Result kept: %s (%d bytes). Next: %s", brief.Clip(a.Handle, 100), a.Bytes, a.call(extra, "op", "stat"))
 }
 
 // room is how much a report may say of each thing: bytes, or a number. values is how many of the few values of a field
@@ -59,7 +61,7 @@ func (r room) shapeOf(a *Artifact) string {
 	if r.values > 0 {
 		shape = manyValues.ReplaceAllString(shape, "$1|…")
 	}
-	return clip(shape, r.shape)
+	return brief.Clip(shape, r.shape)
 }
 
 // manyValues are three values of a field or more; the first two are kept.
@@ -69,17 +71,17 @@ func (a *Artifact) report(extra ReportExtra, r room) string {
 	var out strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&out, format+"\n", args...) }
 	if extra.Note != "" {
-		line("%s", clip(extra.Note, r.note))
+		line("%s", brief.Clip(extra.Note, r.note))
 	}
-	line("Result kept: %s (%s)", clip(a.Handle, 400), a.figures())
+	line("Result kept: %s (%s)", brief.Clip(a.Handle, 400), a.figures())
 	if a.Path != "" && a.Path != a.Handle {
-		line("path: %s", clip(a.Path, 400))
+		line("path: %s", brief.Clip(a.Path, 400))
 	}
 	if a.Shape != "" && r.shape > 0 && a.Kind != kindBlob {
 		line("shape: %s", r.shapeOf(a))
 	}
 	if a.Sample != "" && r.sample > 0 {
-		line("first: %s", clip(a.Sample, r.sample))
+		line("first: %s", brief.Clip(a.Sample, r.sample))
 	}
 	if keys := a.keyList(r); keys != "" {
 		line("keys: %s", keys)
@@ -88,7 +90,7 @@ func (a *Artifact) report(extra ReportExtra, r room) string {
 		line("parts: %s", partsText(a.Parts, r.parts))
 	}
 	if len(extra.Repairs) > 0 && r.repairs > 0 {
-		line("repaired: %s", clipList(extra.Repairs, r.repairs, r.repair))
+		line("repaired: %s", brief.List(extra.Repairs, r.repairs, r.repair))
 	}
 	next := string(extra.Next)
 	if next == "" || len(next) > 600 || r.shape == 0 {
@@ -106,7 +108,7 @@ func (a *Artifact) keyList(r room) string {
 	shown := r.shapeOf(a)
 	for _, k := range a.Keys {
 		if !strings.Contains(shown, renderKey(k, maxKey)) {
-			return clipList(a.Keys, r.keys, r.key)
+			return brief.List(a.Keys, r.keys, r.key)
 		}
 	}
 	return ""
@@ -115,25 +117,13 @@ func (a *Artifact) keyList(r room) string {
 func (a *Artifact) figures() string {
 	figures := []string{a.Kind, fmt.Sprintf("%d bytes", a.Bytes)}
 	if a.Kind == kindBlob {
-		return strings.Join(append(figures, clip(a.MimeType, maxKey)), ", ")
+		return strings.Join(append(figures, brief.Clip(a.MimeType, maxKey)), ", ")
 	}
 	mark := "~"
 	if a.TokensExact {
 		mark = ""
 	}
 	return strings.Join(append(figures, fmt.Sprintf("%d lines", a.Lines), fmt.Sprintf("%s%d tokens", mark, a.Tokens)), ", ")
-}
-
-func clipList(words []string, n, each int) string {
-	var out []string
-	for i, w := range words {
-		if i == n {
-			out = append(out, fmt.Sprintf("…+%d", len(words)-i))
-			break
-		}
-		out = append(out, clip(w, each))
-	}
-	return strings.Join(out, ", ")
 }
 
 // next is a complete call that fits the kind.
@@ -146,7 +136,7 @@ func (a *Artifact) next(extra ReportExtra) string {
 		if extra.Reader != nil {
 			return a.call(extra, "op", "bytes")
 		}
-		return fmt.Sprintf(`{"action":"call","tool":"TOOL","arguments":{"data":{"$from":%s,"as":"base64"}}}`, jsonText(a.Handle))
+		return fmt.Sprintf(`{"action":"call","tool":"TOOL","arguments":{"data":{"$from":%s,"as":"base64"}}}`, brief.JSON(a.Handle))
 	case kindRecords:
 		if a.field != "" {
 			return a.call(extra, "op", "read", "path", "#."+pathKey(a.field))
@@ -179,20 +169,9 @@ func (a *Artifact) call(extra ReportExtra, parameters ...any) string {
 		}
 		return extra.Reader(uri)
 	}
-	out := `{"action":"readresult","resultFile":` + jsonText(clip(a.Handle, 400))
+	out := `{"action":"readresult","resultFile":` + brief.JSON(brief.Clip(a.Handle, 400))
 	for i := 0; i+1 < len(parameters); i += 2 {
-		out += fmt.Sprintf(",%q:%s", parameters[i], jsonText(parameters[i+1]))
+		out += fmt.Sprintf(",%q:%s", parameters[i], brief.JSON(parameters[i+1]))
 	}
 	return out + "}"
-}
-
-// jsonText is a value as JSON, without escapes that only HTML needs.
-func jsonText(v any) string {
-	var out strings.Builder
-	coder := json.NewEncoder(&out)
-	coder.SetEscapeHTML(false)
-	if err := coder.Encode(v); err != nil {
-		return `""`
-	}
-	return strings.TrimSuffix(out.String(), "\n")
 }

@@ -12,16 +12,17 @@ import (
 	"testing"
 
 	"github.com/proxy-dispatch/proxy-dispatch/rawjson"
+	"github.com/proxy-dispatch/proxy-dispatch/spill/brief"
 )
 
 // forms are ways in which programs write the same value.
 var forms = []func(v any) string{
 	func(v any) string { b, _ := json.Marshal(v); return string(b) },
 	func(v any) string { b, _ := json.MarshalIndent(v, "", "  "); return string(b) },
-	func(v any) string { return jsonText(v) },
+	func(v any) string { return brief.JSON(v) },
 	func(v any) string { // all that is not ASCII escaped
 		var out strings.Builder
-		for _, r := range jsonText(v) {
+		for _, r := range brief.JSON(v) {
 			if r < 0x80 {
 				out.WriteRune(r)
 				continue
@@ -203,7 +204,7 @@ func TestStoredOnce(t *testing.T) {
 	blob := base64.StdEncoding.EncodeToString([]byte(randomText(rand.New(rand.NewPCG(1, 1)), 1<<20) + "\x00"))
 	list := records(2000)
 	for name, raw := range map[string]string{
-		"structured and the same text": `{"content":[{"type":"text","text":` + jsonText(list) + `}],"structuredContent":` + list + `}`,
+		"structured and the same text": `{"content":[{"type":"text","text":` + brief.JSON(list) + `}],"structuredContent":` + list + `}`,
 		"json text":                    text(list),
 		"html escaped text":            text(strings.Repeat("<p>\n", 5000)),
 		"blob":                         `{"content":[{"type":"image","mimeType":"image/png","data":"` + blob + `"}]}`,

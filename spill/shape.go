@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/proxy-dispatch/proxy-dispatch/rawjson"
+	"github.com/proxy-dispatch/proxy-dispatch/spill/brief"
 )
 
 // A shape is the schema inferred from values: what types they have, which keys and how often, how long the lists are,
@@ -142,7 +143,7 @@ func (l *looker) list(n *node, i, depth int) {
 func (n *node) names() []string {
 	var names []string
 	for _, k := range n.keys[:min(len(n.keys), maxKeys)] {
-		names = append(names, clip(k.name, maxKey))
+		names = append(names, brief.Clip(k.name, maxKey))
 	}
 	return names
 }
@@ -194,7 +195,7 @@ func jqKey(key string) string {
 	if jqName.MatchString(key) {
 		return "." + key
 	}
-	return ".[" + jsonText(key) + "]"
+	return ".[" + brief.JSON(key) + "]"
 }
 
 // table finds the largest list in an object, at most two keys deep: its path, and a field if it holds

@@ -4,6 +4,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/proxy-dispatch/proxy-dispatch/spill/brief"
 )
 
 // Source is one place data came from: an offer of a server, or a file under AllowedRoots.
@@ -78,5 +80,5 @@ func SourcesOf(items []Item) Sources {
 // text is the line of stat; maxNamed sources are named.
 func (all Sources) text() string {
 	const maxNamed, maxName = 8, 120
-	return strings.ReplaceAll(clipList(all.Names(), maxNamed, maxName), "\n", " ")
+	return strings.ReplaceAll(brief.List(all.Names(), maxNamed, maxName), "\n", " ")
 }

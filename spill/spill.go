@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/proxy-dispatch/proxy-dispatch/spill/fault"
 	"github.com/proxy-dispatch/proxy-dispatch/tokens"
 )
 
@@ -27,13 +28,13 @@ var (
 	// ErrDenied: a name that must not be opened.
 	ErrDenied = errors.New("denied")
 	// ErrBadQuery: an op, path or parameter that cannot be; the message names the field.
-	ErrBadQuery = errors.New("bad query")
+	ErrBadQuery = fault.ErrBadQuery
 	// ErrNoMatch: the path is sound and leads to nothing in this data.
-	ErrNoMatch = errors.New("no match")
+	ErrNoMatch = fault.ErrNoMatch
 	// ErrNoSpace: the quota or the disk has no room for the result.
 	ErrNoSpace = errors.New("no space")
 	// ErrTooLarge: more than this operation handles at once.
-	ErrTooLarge = errors.New("too large")
+	ErrTooLarge = fault.ErrTooLarge
 )
 
 type notFound struct{}

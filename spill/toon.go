@@ -151,7 +151,7 @@ func (t *tooner) scalar(v rawjson.Span) {
 		t.out = append(t.out, text...)
 		return
 	}
-	t.out = appendQuoted(t.out, string(text))
+	t.out = rawjson.AppendQuote(t.out, string(text))
 }
 
 // isBare tells whether a string needs no quotes.
@@ -193,7 +193,7 @@ func toonKey(key []byte) string {
 	for i, c := range key {
 		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_'
 		if !letter && (i == 0 || c != '.' && (c < '0' || c > '9')) {
-			return string(appendQuoted(nil, string(key)))
+			return string(rawjson.AppendQuote(nil, string(key)))
 		}
 	}
 	if len(key) == 0 {

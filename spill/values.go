@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/proxy-dispatch/proxy-dispatch/rawjson"
+	"github.com/proxy-dispatch/proxy-dispatch/spill/brief"
 )
 
 // values is what is noted of the scalars at one place.
@@ -129,7 +130,7 @@ func (v *values) render(name string, say saying) string {
 	case name == "str" && v.enum():
 		var quoted []string
 		for _, d := range v.distinct {
-			quoted = append(quoted, strconv.Quote(clip(d, maxEnum)))
+			quoted = append(quoted, strconv.Quote(brief.Clip(d, maxEnum)))
 		}
 		return strings.Join(quoted, "|")
 	case (name == "int" || name == "num") && say == ranges && v.least.spelt != v.most.spelt && len(v.least.spelt)+len(v.most.spelt) < 40:

@@ -1,4 +1,4 @@
-package spill
+package jq
 
 import (
 	"strings"

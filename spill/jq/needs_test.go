@@ -1,13 +1,17 @@
-package spill
+package jq
 
 import (
 	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/itchyny/gojq"
 )
+
+// unbound is what run takes without Run.
+var unbound = Options{Time: time.Second, Size: 1 << 20}
 
 // needed shows a need: * for all, [] for elements.
 func (n *need) String() string {
@@ -72,7 +76,6 @@ var worlds = []string{
 
 // TestNeeds: a program gives the same whether it sees all of its data or what it needs.
 func TestNeeds(t *testing.T) {
-	s := newShelf(t, Options{})
 	for _, p := range programs {
 		query, err := gojq.Parse(p.source)
 		if err != nil {
@@ -86,12 +89,12 @@ func TestNeeds(t *testing.T) {
 			t.Fatalf("%s: %v", p.source, err)
 		}
 		for _, world := range worlds {
-			want, wantErr := s.run(t.Context(), p.source, code, world, everything)
-			got, gotErr := s.run(t.Context(), p.source, code, world, n)
+			want, wantErr := run(t.Context(), p.source, code, world, everything, unbound)
+			got, gotErr := run(t.Context(), p.source, code, world, n, unbound)
 			if string(got) != string(want) || (gotErr == nil) != (wantErr == nil) {
 				t.Errorf("%s on %s: got %s, %v, want %s, %v", p.source, world, got, gotErr, want, wantErr)
 			}
-			whole, wholeErr := s.compute(t.Context(), p.source, func() (string, error) { return world, nil })
+			whole, wholeErr := Run(t.Context(), p.source, func() (string, error) { return world, nil }, Options{})
 			if string(whole) != string(want) || fmt.Sprint(wholeErr) != fmt.Sprint(wantErr) {
 				t.Errorf("%s on %s: got %s, %v, want %s, %v", p.source, world, whole, wholeErr, want, wantErr)
 			}
@@ -104,7 +107,6 @@ func FuzzNeeds(f *testing.F) {
 	for i, p := range programs {
 		f.Add(p.source, worlds[i%len(worlds)])
 	}
-	s := newShelf(f, Options{})
 	f.Fuzz(func(t *testing.T, source, world string) {
 		if len(source) > 100 || len(world) > 1000 || !json.Valid([]byte(world)) || strings.Contains(source, "now") || strings.Contains(source, "time") {
 			return
@@ -113,10 +115,8 @@ func FuzzNeeds(f *testing.F) {
 		if err != nil || n.whole {
 			return
 		}
-		s := &Shelf{o: s.o}
-		s.o.JQTime = 1e9
-		want, wantErr := s.run(t.Context(), source, code, world, everything)
-		got, gotErr := s.run(t.Context(), source, code, world, n)
+		want, wantErr := run(t.Context(), source, code, world, everything, unbound)
+		got, gotErr := run(t.Context(), source, code, world, n, unbound)
 		if string(got) != string(want) || (gotErr == nil) != (wantErr == nil) {
 			t.Errorf("%s on %s: got %s, %v, want %s, %v", source, world, got, gotErr, want, wantErr)
 		}

@@ -1,6 +1,8 @@
-package spill
+// Package jq runs jq programs over JSON within bounds of time, steps, memory and output.
+package jq
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +14,9 @@ import (
 	"time"
 
 	"github.com/itchyny/gojq"
+
+	"github.com/proxy-dispatch/proxy-dispatch/spill/brief"
+	"github.com/proxy-dispatch/proxy-dispatch/spill/fault"
 )
 
 // A jq program comes from outside and may be written badly or to harm. It sees its data and nothing else, and it is
@@ -35,18 +40,18 @@ var outside = []string{"env", "$ENV", "input", "inputs", "input_line_number", "i
 // program compiles a jq program, and says what it needs of its data.
 func program(source string) (*gojq.Code, *need, error) {
 	if len(source) > maxProgram {
-		return nil, nil, fmt.Errorf("%w: jq: %d bytes, at most %d", ErrBadQuery, len(source), maxProgram)
+		return nil, nil, fmt.Errorf("%w: jq: %d bytes, at most %d", fault.ErrBadQuery, len(source), maxProgram)
 	}
 	query, err := gojq.Parse(source)
 	if err != nil {
-		return nil, nil, fmt.Errorf("%w: jq: %w", ErrBadQuery, placed(source, err))
+		return nil, nil, fmt.Errorf("%w: jq: %w", fault.ErrBadQuery, placed(source, err))
 	}
 	if name := reaches(reflect.ValueOf(query)); name != "" {
-		return nil, nil, fmt.Errorf("%w: jq: %s is not available: a program sees its data and nothing else", ErrBadQuery, name)
+		return nil, nil, fmt.Errorf("%w: jq: %s is not available: a program sees its data and nothing else", fault.ErrBadQuery, name)
 	}
 	code, err := gojq.Compile(query)
 	if err != nil {
-		return nil, nil, fmt.Errorf("%w: jq: %w", ErrBadQuery, err)
+		return nil, nil, fmt.Errorf("%w: jq: %w", fault.ErrBadQuery, err)
 	}
 	return code, needsOf(query), nil
 }
@@ -58,7 +63,7 @@ func placed(source string, err error) error {
 		return err
 	}
 	at := min(max(fault.Offset-len(fault.Token), 0), len(source))
-	return fmt.Errorf("%w at %q (offset %d)", err, clip(source[at:], 40), at)
+	return fmt.Errorf("%w at %q (offset %d)", err, brief.Clip(source[at:], 40), at)
 }
 
 // reaches names what in a program reaches beyond its data.
@@ -93,9 +98,22 @@ func reaches(v reflect.Value) string {
 	return ""
 }
 
-// compute runs a program over data, valid JSON, and returns the value it gives: of several a list. None is ErrNoMatch.
+// Options bound a run. The zero value works.
+type Options struct {
+	Time time.Duration // default 10s
+	Size int           // bytes of the outcome; default 256 MiB
+}
+
+// Check refuses a program that cannot be compiled or reaches beyond its data: fault.ErrBadQuery.
+func Check(source string) error {
+	_, _, err := program(source)
+	return err
+}
+
+// Run runs a program over data, valid JSON, and returns the value it gives: of several a list. None is fault.ErrNoMatch.
 // data is called once, or twice where a program fails: what it says of its data must not depend on what it needs.
-func (s *Shelf) compute(ctx context.Context, source string, data func() (string, error)) ([]byte, error) {
+func Run(ctx context.Context, source string, data func() (string, error), o Options) ([]byte, error) {
+	o.Time, o.Size = cmp.Or(o.Time, 10*time.Second), cmp.Or(o.Size, 256<<20)
 	code, n, err := program(source)
 	if err != nil {
 		return nil, err
@@ -104,27 +122,27 @@ func (s *Shelf) compute(ctx context.Context, source string, data func() (string,
 	if err != nil {
 		return nil, err
 	}
-	out, err := s.run(ctx, source, code, text, n)
+	out, err := run(ctx, source, code, text, n, o)
 	if errors.Is(err, errProgram) && !n.whole {
 		if text, err = data(); err == nil {
-			out, err = s.run(ctx, source, code, text, everything)
+			out, err = run(ctx, source, code, text, everything, o)
 		}
 	}
 	return out, err
 }
 
 // run is one run of a program over what it needs of its data.
-func (s *Shelf) run(ctx context.Context, source string, code *gojq.Code, data string, n *need) ([]byte, error) {
-	m := meter(ctx, s.o.JQTime, int64(len(data)))
+func run(ctx context.Context, source string, code *gojq.Code, data string, n *need, o Options) ([]byte, error) {
+	m := meter(ctx, o.Time, int64(len(data)))
 	defer m.stop()
 	if len(data) > largeData {
 		defer runtime.GC() // what it took is several times the data: the next one must not come on top of that
 	}
 	input, ranks, err := decode(data, n)
 	if err != nil {
-		return nil, fmt.Errorf("%w: jq: the data is %w", ErrBadQuery, err)
+		return nil, fmt.Errorf("%w: jq: the data is %w", fault.ErrBadQuery, err)
 	}
-	e := &encoder{limit: maxNarrow, ranks: ranks, out: []byte{'['}}
+	e := &encoder{limit: o.Size, ranks: ranks, out: []byte{'['}}
 	results := code.RunWithContext(m, input)
 	input = nil
 	count := 0
@@ -137,7 +155,7 @@ func (s *Shelf) run(ctx context.Context, source string, code *gojq.Code, data st
 			return nil, m.explain(err)
 		}
 		if count++; count > maxOutputs {
-			return nil, fmt.Errorf("jq: more than %d values: %w", maxOutputs, ErrTooLarge)
+			return nil, fmt.Errorf("jq: more than %d values: %w", maxOutputs, fault.ErrTooLarge)
 		}
 		if count > 1 {
 			e.out = append(e.out, ',')
@@ -148,7 +166,7 @@ func (s *Shelf) run(ctx context.Context, source string, code *gojq.Code, data st
 	}
 	switch count {
 	case 0:
-		return nil, fmt.Errorf("jq %.80q: %w: the program gives no value", source, ErrNoMatch)
+		return nil, fmt.Errorf("jq %.80q: %w: the program gives no value", source, fault.ErrNoMatch)
 	case 1:
 		return e.out[1:], nil
 	}
@@ -170,7 +188,7 @@ var errProgram = errors.New("program failed")
 // failure is an errProgram in its own words.
 type failure struct{ error }
 
-func (f failure) Error() string        { return clip(f.error.Error(), 300) }
+func (f failure) Error() string        { return brief.Clip(f.error.Error(), 300) }
 func (f failure) Is(target error) bool { return target == errProgram }
 
 // errStopped: a program went beyond what one may use.
@@ -224,10 +242,10 @@ func (m *metered) stop() {
 // explain says why a program failed.
 func (m *metered) explain(err error) error {
 	if m.Context.Err() == nil {
-		return fmt.Errorf("%w: jq: %w", ErrBadQuery, failure{err})
+		return fmt.Errorf("%w: jq: %w", fault.ErrBadQuery, failure{err})
 	}
 	if cause := context.Cause(m.Context); errors.Is(cause, errStopped) {
-		return fmt.Errorf("%w: jq: %w", ErrTooLarge, cause)
+		return fmt.Errorf("%w: jq: %w", fault.ErrTooLarge, cause)
 	}
 	return m.Context.Err()
 }

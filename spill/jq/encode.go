@@ -1,4 +1,4 @@
-package spill
+package jq
 
 import (
 	"encoding/json"
@@ -8,6 +8,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/proxy-dispatch/proxy-dispatch/rawjson"
+	"github.com/proxy-dispatch/proxy-dispatch/spill/fault"
 )
 
 // encoder writes values of gojq as JSON, up to a limit.
@@ -21,7 +24,7 @@ type encoder struct {
 // encode appends v.
 func (e *encoder) encode(v any, depth int) error {
 	if len(e.out) > e.limit || depth > 10000 {
-		return fmt.Errorf("the outcome has more than %d bytes or levels: %w", e.limit, ErrTooLarge)
+		return fmt.Errorf("the outcome has more than %d bytes or levels: %w", e.limit, fault.ErrTooLarge)
 	}
 	switch v := v.(type) {
 	case nil:
@@ -37,13 +40,13 @@ func (e *encoder) encode(v any, depth int) error {
 	case json.Number:
 		e.out = append(e.out, v...)
 	case string:
-		e.out = appendQuoted(e.out, v)
+		e.out = rawjson.AppendQuote(e.out, v)
 	case []any:
 		return e.list(v, depth)
 	case map[string]any:
 		return e.object(v, depth)
 	default:
-		return fmt.Errorf("%w: jq: a value of type %T", ErrBadQuery, v)
+		return fmt.Errorf("%w: jq: a value of type %T", fault.ErrBadQuery, v)
 	}
 	return nil
 }
@@ -101,7 +104,7 @@ func (e *encoder) object(v map[string]any, depth int) error {
 		if i > 0 {
 			e.out = append(e.out, ',')
 		}
-		e.out = append(appendQuoted(e.out, k), ':')
+		e.out = append(rawjson.AppendQuote(e.out, k), ':')
 		if err := e.encode(v[k], depth+1); err != nil {
 			return err
 		}
@@ -109,38 +112,4 @@ func (e *encoder) object(v map[string]any, depth int) error {
 	e.keys = e.keys[:base]
 	e.out = append(e.out, '}')
 	return nil
-}
-
-// appendQuoted appends s as a JSON string that escapes only what must be.
-func appendQuoted(out []byte, s string) []byte {
-	out = append(out, '"')
-	from := 0
-	for i := 0; i < len(s); i++ {
-		c := s[i]
-		if c >= 0x20 && c != '"' && c != '\\' {
-			continue
-		}
-		out = append(out, s[from:i]...)
-		from = i + 1
-		out = appendEscape(out, c)
-	}
-	return append(append(out, s[from:]...), '"')
-}
-
-func appendEscape(out []byte, c byte) []byte {
-	switch c {
-	case '"', '\\':
-		return append(out, '\\', c)
-	case '\n':
-		return append(out, '\\', 'n')
-	case '\r':
-		return append(out, '\\', 'r')
-	case '\t':
-		return append(out, '\\', 't')
-	case '\b':
-		return append(out, '\\', 'b')
-	case '\f':
-		return append(out, '\\', 'f')
-	}
-	return append(out, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
 }
