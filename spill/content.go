@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/proxy-dispatch/proxy-dispatch/rawjson"
+	"github.com/proxy-dispatch/proxy-dispatch/spill/byline"
 )
 
 // block is one content block of a result: what it is and where its parts lie in the raw bytes.
@@ -231,7 +232,7 @@ func decodeBlob(quoted []byte) ([]byte, error) {
 
 // isText tells whether bytes may be shown: UTF-8 without NUL, judged by their beginning.
 func isText(b []byte) bool {
-	head := b[:min(len(b), blockSize)]
+	head := b[:min(len(b), byline.Block)]
 	if bytes.IndexByte(head, 0) >= 0 {
 		return false
 	}

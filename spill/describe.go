@@ -9,6 +9,8 @@ import (
 
 	"github.com/proxy-dispatch/proxy-dispatch/rawjson"
 	"github.com/proxy-dispatch/proxy-dispatch/spill/brief"
+	"github.com/proxy-dispatch/proxy-dispatch/spill/byline"
+	"github.com/proxy-dispatch/proxy-dispatch/spill/layout"
 )
 
 // The kinds of data.
@@ -82,7 +84,7 @@ func sampleOf(data []byte, i int) string {
 		head = rawjson.Compact(head)
 	} else {
 		var short bytes.Buffer
-		_, _ = (&stripper{w: &short}).Write(head[:min(len(head), 4*maxSample)]) // a buffer takes all
+		_, _ = (&layout.Stripper{W: &short}).Write(head[:min(len(head), 4*maxSample)]) // a buffer takes all
 		head = append(short.Bytes(), "…"...)
 	}
 	return brief.Clip(string(head), maxSample)
@@ -93,11 +95,11 @@ var logLine = regexp.MustCompile(`^\W{0,2}(\d{4}[-/]\d\d[-/]\d\d|\d\d[-/]\w{2,3}
 // describeText tells a log from other text by the lines at its beginning.
 func describeText(data []byte) about {
 	a := about{kind: kindText}
-	head := data[:min(len(data), blockSize)]
+	head := data[:min(len(data), byline.Block)]
 	lines, logs := 0, 0
 	for lines < 200 && len(head) > 0 {
 		line, rest, whole := bytes.Cut(head, []byte("\n"))
-		if !whole && len(head) < len(data) && len(data) > blockSize {
+		if !whole && len(head) < len(data) && len(data) > byline.Block {
 			break
 		}
 		head = rest

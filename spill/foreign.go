@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/proxy-dispatch/proxy-dispatch/rawjson"
+	"github.com/proxy-dispatch/proxy-dispatch/spill/byline"
 )
 
 // Files under AllowedRoots are read like results, in place. Their line index is made by reading them
@@ -119,11 +120,11 @@ func (s *Shelf) foreignFile(ctx context.Context, root, rel, path string) (*forei
 // file in memory, so of large ones only the beginning is judged, as text.
 func (s *Shelf) readForeign(ctx context.Context, f *foreignFile, blob Blob) error {
 	whole := f.size <= maxNarrow
-	head := make([]byte, blockSize)
-	if whole || f.size < blockSize {
+	head := make([]byte, byline.Block)
+	if whole || f.size < byline.Block {
 		head = make([]byte, f.size)
 	}
-	if err := readAt(blob, head, 0); err != nil {
+	if err := byline.ReadAt(blob, head, 0); err != nil {
 		return err
 	}
 	f.content = content{Name: f.rel, JSON: whole && rawjson.Valid(head), Binary: !isText(head), Size: f.size, MimeType: "text/plain"}
@@ -134,12 +135,12 @@ func (s *Shelf) readForeign(ctx context.Context, f *foreignFile, blob Blob) erro
 	if f.content.Binary {
 		f.content.MimeType = "application/octet-stream"
 	} else {
-		index, err := indexOf(ctx, blob, f.size)
+		index, err := byline.IndexOf(ctx, blob, f.size)
 		if err != nil {
 			return err
 		}
 		f.content.Index = index
-		f.info.Lines, f.info.LongestLine = index.lines(), int(index.Longest)
+		f.info.Lines, f.info.LongestLine = index.Lines(), int(index.Longest)
 		if err := s.count(&f.info, blob, f.size); err != nil {
 			return err
 		}

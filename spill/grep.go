@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"regexp/syntax"
 	"strings"
+
+	"github.com/proxy-dispatch/proxy-dispatch/spill/byline"
 )
 
 const (
@@ -144,7 +146,7 @@ func (g *search) show(answer *Answer) error {
 func (g *search) group(h hit, i, written int) (string, int, error) {
 	from, to := max(h.line-g.q.Context, written+1, 1), h.line
 	if g.q.Context > 0 {
-		to = min(h.line+g.q.Context, g.v.Index.lines())
+		to = min(h.line+g.q.Context, g.v.Index.Lines())
 		if i+1 < len(g.hits) {
 			to = min(to, g.hits[i+1].line-1)
 		}
@@ -153,12 +155,12 @@ func (g *search) group(h hit, i, written int) (string, int, error) {
 	if g.q.Context > 0 && written > 0 && from > written+1 {
 		out = append(out, "---")
 	}
-	lines, err := newLineReader(g.v.r, g.v.Index, from)
+	lines, err := byline.NewReader(g.v.r, g.v.Index, from)
 	if err != nil {
 		return "", 0, err
 	}
 	for n := from; n <= to; n++ {
-		line, err := lines.read()
+		line, err := lines.Read()
 		if err != nil {
 			return "", 0, err
 		}
@@ -176,14 +178,14 @@ func (g *search) group(h hit, i, written int) (string, int, error) {
 }
 
 // around shows a line clipped so that the match is in it.
-func (g *search) around(line textLine, match int64) (string, error) {
-	if end := runes(line.head, maxShownLine); match < int64(end) && (line.size == int64(end) || match < int64(end)*2/3) {
+func (g *search) around(line byline.Line, match int64) (string, error) {
+	if end := runes(line.Head, maxShownLine); match < int64(end) && (line.Size == int64(end) || match < int64(end)*2/3) {
 		return shown(line), nil
 	}
 	const before, most = 400, 1600 // bytes read on both sides of the match
 	from := max(match-before, 0)
-	buf := make([]byte, min(line.size, match+most)-from)
-	if err := readAt(g.v.r, buf, line.at+from); err != nil {
+	buf := make([]byte, min(line.Size, match+most)-from)
+	if err := byline.ReadAt(g.v.r, buf, line.At+from); err != nil {
 		return "", err
 	}
 	start := startOfRune(buf, int(match-from))
@@ -195,8 +197,8 @@ func (g *search) around(line textLine, match int64) (string, error) {
 	if skipped := from + int64(start); skipped > 0 {
 		text = fmt.Sprintf("[%d bytes]…%s", skipped, text)
 	}
-	if rest := line.size - from - int64(start+length); rest > 0 {
-		text += fmt.Sprintf("…[+%d bytes at offset %d]", rest, line.at+from+int64(start+length))
+	if rest := line.Size - from - int64(start+length); rest > 0 {
+		text += fmt.Sprintf("…[+%d bytes at offset %d]", rest, line.At+from+int64(start+length))
 	}
 	return text, nil
 }

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
+
+	"github.com/proxy-dispatch/proxy-dispatch/spill/byline"
 )
 
 // A kept folder is shared by processes that come and go; so is a bucket, see shared.go. What they know of a
@@ -84,7 +86,7 @@ func (s *Shelf) readEntry(ctx context.Context, id string) (*entry, error) {
 		return nil, fmt.Errorf("manifest of %d bytes: %w", blob.Size(), ErrTooLarge)
 	}
 	data := make([]byte, blob.Size())
-	if err := readAt(blob, data, 0); err != nil {
+	if err := byline.ReadAt(blob, data, 0); err != nil {
 		return nil, err
 	}
 	e := &entry{}

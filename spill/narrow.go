@@ -15,6 +15,7 @@ import (
 	"github.com/proxy-dispatch/proxy-dispatch/rawjson"
 	"github.com/proxy-dispatch/proxy-dispatch/spill/brief"
 	"github.com/proxy-dispatch/proxy-dispatch/spill/jq"
+	"github.com/proxy-dispatch/proxy-dispatch/spill/layout"
 )
 
 const (
@@ -174,7 +175,7 @@ func quoted(text []byte) (json.RawMessage, error) {
 	var out bytes.Buffer
 	out.Grow(len(text) + len(text)/8 + 2)
 	out.WriteByte('"')
-	err := piece{Quote: styleShort}.write(&out, bytes.NewReader(bytes.ToValidUTF8(text, []byte("�"))))
+	err := piece{Quote: layout.Short}.write(&out, bytes.NewReader(bytes.ToValidUTF8(text, []byte("�"))))
 	out.WriteByte('"')
 	return out.Bytes(), err
 }

@@ -12,6 +12,8 @@ import (
 
 	"github.com/proxy-dispatch/proxy-dispatch/rawjson"
 	"github.com/proxy-dispatch/proxy-dispatch/spill/brief"
+	"github.com/proxy-dispatch/proxy-dispatch/spill/byline"
+	"github.com/proxy-dispatch/proxy-dispatch/spill/layout"
 )
 
 const (
@@ -158,7 +160,7 @@ func (d *draft) data(p payload) error {
 	if c.Index == nil {
 		return nil
 	}
-	a.Lines, a.LongestLine = c.Index.lines(), int(c.Index.Longest)
+	a.Lines, a.LongestLine = c.Index.Lines(), int(c.Index.Longest)
 	return d.shelf.count(a, bytes.NewReader(p.bytes), int64(len(p.bytes)))
 }
 
@@ -215,7 +217,7 @@ func (d *draft) same(n Part, data, text payload) {
 	if data.form != asValue || !text.json {
 		return
 	}
-	same, compact := sameJSON(text.bytes, data.bytes)
+	same, compact := layout.Same(text.bytes, data.bytes)
 	if !same {
 		return
 	}
@@ -264,11 +266,11 @@ func (d *draft) content(name string, p payload) (c content, compact bool, err er
 		c.MimeType = "text/plain"
 	}
 	if !p.binary {
-		c.Index = &lineIndex{}
+		c.Index = &byline.Index{}
 	}
 	c.Size, err = d.object(name, c.Index, func(w *bufio.Writer) (err error) {
 		if p.json {
-			compact, err = layout(w, p.bytes)
+			compact, err = layout.Write(w, p.bytes)
 			return err
 		}
 		_, err = w.Write(p.bytes)
@@ -278,7 +280,7 @@ func (d *draft) content(name string, p payload) (c content, compact bool, err er
 }
 
 // object writes one object.
-func (d *draft) object(name string, index *lineIndex, fill func(*bufio.Writer) error) (int64, error) {
+func (d *draft) object(name string, index *byline.Index, fill func(*bufio.Writer) error) (int64, error) {
 	if err := d.shelf.reserve(d.entry.Owner.Principal, 0, 1); err != nil {
 		return 0, err
 	}
@@ -290,7 +292,7 @@ func (d *draft) object(name string, index *lineIndex, fill func(*bufio.Writer) e
 	d.entry.objects = append(d.entry.objects, name)
 	defer w.Abort()
 	out := &output{draft: d, w: w, index: index}
-	buffered := bufio.NewWriterSize(out, blockSize)
+	buffered := bufio.NewWriterSize(out, byline.Block)
 	if err := fill(buffered); err != nil {
 		return 0, err
 	}

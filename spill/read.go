@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/proxy-dispatch/proxy-dispatch/spill/brief"
+	"github.com/proxy-dispatch/proxy-dispatch/spill/byline"
 )
 
 // Query asks for a bounded part of an artifact. Zero fields take their defaults.
@@ -104,7 +105,7 @@ func (s *Shelf) ReadAll(ctx context.Context, items []Item, q Query) (Answer, err
 	}
 	answer := Answer{Op: q.Op, ByteSize: v.Size, Format: form, Rows: v.rows}
 	if v.Index != nil {
-		answer.TotalLines, answer.LongestLine = v.Index.lines(), int(v.Index.Longest)
+		answer.TotalLines, answer.LongestLine = v.Index.Lines(), int(v.Index.Longest)
 	}
 	if q.Op == "stat" {
 		return s.stat(answer, v, items, q)
@@ -304,7 +305,7 @@ func readBytes(answer *Answer, v *view, q Query) error {
 	from := max(q.Offset-lead, 0)
 	end := min(q.Offset+int64(q.Budget)+lead, v.Size)
 	buf := make([]byte, end-from)
-	if err := readAt(v.r, buf, from); err != nil {
+	if err := byline.ReadAt(v.r, buf, from); err != nil {
 		return err
 	}
 	start := startOfRune(buf, int(q.Offset-from))
@@ -349,7 +350,7 @@ func (s *Shelf) readBinary(answer Answer, v *view, q Query) (Answer, error) {
 	case q.Op == "bytes":
 		n := min(max(int64(q.Budget)/4*3, 3), v.Size-min(q.Offset, v.Size))
 		buf := make([]byte, n)
-		if err := readAt(v.r, buf, min(q.Offset, v.Size)); err != nil {
+		if err := byline.ReadAt(v.r, buf, min(q.Offset, v.Size)); err != nil {
 			return Answer{}, err
 		}
 		answer.Base64, answer.Offset, answer.Text = true, q.Offset, base64.StdEncoding.EncodeToString(buf)

@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/proxy-dispatch/proxy-dispatch/spill/brief"
+	"github.com/proxy-dispatch/proxy-dispatch/spill/byline"
 )
 
 // answerOf reads and checks what holds for every answer.
@@ -171,7 +172,7 @@ func FuzzGrep(f *testing.F) {
 		}
 		defer v.close()
 		content := make([]byte, v.Size)
-		if err := readAt(v.r, content, 0); err != nil {
+		if err := byline.ReadAt(v.r, content, 0); err != nil {
 			t.Fatal(err)
 		}
 		var want []string

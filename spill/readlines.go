@@ -6,6 +6,8 @@ import (
 	"io"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/proxy-dispatch/proxy-dispatch/spill/byline"
 )
 
 // maxShownLine is how many characters of a line are shown.
@@ -21,14 +23,14 @@ func readLines(answer *Answer, v *view, q Query) error {
 		return fmt.Errorf("%w: fromLine: %d is behind the last line, %d", ErrBadQuery, q.FromLine, total)
 	}
 	last := min(q.ToLine, total)
-	lines, err := newLineReader(v.r, v.Index, q.FromLine)
+	lines, err := byline.NewReader(v.r, v.Index, q.FromLine)
 	if err != nil {
 		return err
 	}
 	var out strings.Builder
 	answer.FromLine = q.FromLine
 	for n := q.FromLine; n <= last; n++ {
-		line, err := lines.read()
+		line, err := lines.Read()
 		if err != nil {
 			return err
 		}
@@ -53,10 +55,10 @@ func readLines(answer *Answer, v *view, q Query) error {
 }
 
 // cutLine shows what the budget takes of a line, when it does not take even the usual.
-func cutLine(answer *Answer, line textLine, budget int) string {
-	n := startOfRune(line.head, min(len(line.head), budget))
-	answer.Truncated, answer.NextOffset = true, line.at+int64(n)
-	return valid(line.head[:n])
+func cutLine(answer *Answer, line byline.Line, budget int) string {
+	n := startOfRune(line.Head, min(len(line.Head), budget))
+	answer.Truncated, answer.NextOffset = true, line.At+int64(n)
+	return valid(line.Head[:n])
 }
 
 // readTail shows the last lines; if the budget does not take them all, the last of them.
@@ -94,13 +96,13 @@ func readTail(answer *Answer, v *view, q Query) error {
 }
 
 func shownRange(v *view, low, high int) ([]string, error) {
-	lines, err := newLineReader(v.r, v.Index, low)
+	lines, err := byline.NewReader(v.r, v.Index, low)
 	if err != nil {
 		return nil, err
 	}
 	var texts []string
 	for n := low; n <= high; n++ {
-		line, err := lines.read()
+		line, err := lines.Read()
 		if errors.Is(err, io.EOF) {
 			break
 		}
@@ -113,13 +115,13 @@ func shownRange(v *view, low, high int) ([]string, error) {
 }
 
 // shown is a line as answers have it: at most 300 characters, then how much is missing and where it is.
-func shown(line textLine) string {
-	end := runes(line.head, maxShownLine)
-	missing := line.size - int64(end)
+func shown(line byline.Line) string {
+	end := runes(line.Head, maxShownLine)
+	missing := line.Size - int64(end)
 	if missing == 0 {
-		return valid(line.head[:end])
+		return valid(line.Head[:end])
 	}
-	return fmt.Sprintf("%s…[+%d bytes at offset %d]", valid(line.head[:end]), missing, line.at+int64(end))
+	return fmt.Sprintf("%s…[+%d bytes at offset %d]", valid(line.Head[:end]), missing, line.At+int64(end))
 }
 
 // runes returns the length of the first n characters of b.

@@ -10,6 +10,8 @@ import (
 	"slices"
 
 	"github.com/proxy-dispatch/proxy-dispatch/rawjson"
+	"github.com/proxy-dispatch/proxy-dispatch/spill/byline"
+	"github.com/proxy-dispatch/proxy-dispatch/spill/layout"
 )
 
 // A raw result is not kept beside its data: that would double or triple what the disk holds. It is kept
@@ -18,11 +20,11 @@ import (
 
 // piece is one stretch of a raw result.
 type piece struct {
-	Own    int64 `json:",omitempty"` // so many bytes of the rest, one after the other; 0 = a reference
-	From   Part  `json:",omitempty"` // content referred to
-	Strip  bool  `json:",omitempty"` // without white space between tokens,
-	Quote  style `json:",omitempty"` // then escaped as in a string,
-	Base64 bool  `json:",omitempty"` // or coded
+	Own    int64        `json:",omitempty"` // so many bytes of the rest, one after the other; 0 = a reference
+	From   Part         `json:",omitempty"` // content referred to
+	Strip  bool         `json:",omitempty"` // without white space between tokens,
+	Quote  layout.Style `json:",omitempty"` // then escaped as in a string,
+	Base64 bool         `json:",omitempty"` // or coded
 }
 
 // hole is a stretch of the raw result that a piece stands for.
@@ -39,14 +41,14 @@ func (p piece) write(w io.Writer, content io.Reader) error {
 		w, closers = c, append(closers, c)
 	}
 	if p.Quote != "" {
-		q := &quoter{w: w, style: p.Quote}
+		q := &layout.Quoter{W: w, Style: p.Quote}
 		w, closers = q, append(closers, q)
 	}
 	if p.Strip {
-		w = &stripper{w: w}
+		w = &layout.Stripper{W: w}
 	}
 	// Hiding their other methods keeps reader and writer from handing over the whole at once.
-	if _, err := io.CopyBuffer(struct{ io.Writer }{w}, struct{ io.Reader }{content}, make([]byte, blockSize)); err != nil {
+	if _, err := io.CopyBuffer(struct{ io.Writer }{w}, struct{ io.Reader }{content}, make([]byte, byline.Block)); err != nil {
 		return err
 	}
 	for _, c := range closers {
@@ -75,9 +77,9 @@ func codingOf(raw []byte, p payload) coding {
 		return coding{inner, c, gives(c, p.bytes, inner.Of(raw))}
 	case asText:
 		if plainlyQuoted(inner.Of(raw)) {
-			return coding{inner, piece{Strip: p.json, Quote: styleShort}, true}
+			return coding{inner, piece{Strip: p.json, Quote: layout.Short}, true}
 		}
-		for _, s := range styles {
+		for _, s := range layout.Styles {
 			if gives(piece{Quote: s}, p.bytes, inner.Of(raw)) {
 				return coding{inner, piece{Strip: p.json, Quote: s}, true}
 			}
@@ -86,7 +88,7 @@ func codingOf(raw []byte, p payload) coding {
 	return coding{}
 }
 
-// plainlyQuoted tells, of the inside of a valid JSON string, whether the short style gives it back, without trying: it
+// plainlyQuoted tells, of the inside of a valid JSON string, whether the short layout.Style gives it back, without trying: it
 // does if each escape is one of two bytes, other than that of a slash.
 func plainlyQuoted(inside []byte) bool {
 	return !bytes.Contains(inside, []byte(`\u`)) && !bytes.Contains(inside, []byte(`\/`))

@@ -13,6 +13,8 @@ import (
 
 	"github.com/proxy-dispatch/proxy-dispatch/rawjson"
 	"github.com/proxy-dispatch/proxy-dispatch/spill/brief"
+	"github.com/proxy-dispatch/proxy-dispatch/spill/byline"
+	"github.com/proxy-dispatch/proxy-dispatch/spill/layout"
 )
 
 // forms are ways in which programs write the same value.
@@ -27,7 +29,7 @@ var forms = []func(v any) string{
 				out.WriteRune(r)
 				continue
 			}
-			q := &quoter{w: &out, style: styleASCII}
+			q := &layout.Quoter{W: &out, Style: layout.ASCII}
 			_, _ = q.Write([]byte(string(r)))
 		}
 		return out.String()
@@ -234,7 +236,7 @@ func TestLayout(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
-			if _, err := layout(&out, []byte(tt.in)); err != nil || out.String() != tt.want {
+			if _, err := layout.Write(&out, []byte(tt.in)); err != nil || out.String() != tt.want {
 				t.Errorf("layout = %q, %v, want %q", out.String(), err, tt.want)
 			}
 		})
@@ -259,15 +261,15 @@ func FuzzJSON(f *testing.F) {
 		if err := json.Compact(&want, b); err != nil {
 			t.Fatal(err)
 		}
-		compact, err := layout(&out, b)
+		compact, err := layout.Write(&out, b)
 		if err != nil || compact != (want.Len() == len(b)) {
 			t.Fatalf("layout of %q: compact %v, %v", b, compact, err)
 		}
 		if got := rawjson.Compact(out.Bytes()); !bytes.Equal(got, want.Bytes()) {
 			t.Fatalf("%q laid out is %q", b, out.Bytes())
 		}
-		if same, compact := sameJSON(b, out.Bytes()); !same || compact != (want.Len() == len(b)) {
-			t.Fatalf("sameJSON(%q) = %v, %v", b, same, compact)
+		if same, compact := layout.Same(b, out.Bytes()); !same || compact != (want.Len() == len(b)) {
+			t.Fatalf("layout.Same(%q) = %v, %v", b, same, compact)
 		}
 		if s := newShape(b, rawjson.Space(b, 0)).String(); len(s) > maxShape {
 			t.Fatalf("shape of %d bytes", len(s))
@@ -288,26 +290,26 @@ func TestLineIndex(t *testing.T) {
 	data = append(data, "end"...)
 	v := viewOf(data, false)
 	lines := bytes.Split(data, []byte("\n"))
-	if v.Index.lines() != len(lines) {
-		t.Fatalf("%d lines, want %d", v.Index.lines(), len(lines))
+	if v.Index.Lines() != len(lines) {
+		t.Fatalf("%d lines, want %d", v.Index.Lines(), len(lines))
 	}
-	all, err := newLineReader(v.r, v.Index, 1)
+	all, err := byline.NewReader(v.r, v.Index, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	at := int64(0)
 	for i, want := range lines {
-		start, err := v.Index.start(v.r, i+1)
+		start, err := v.Index.Start(v.r, i+1)
 		if err != nil || start != at {
 			t.Fatalf("line %d starts at %d, %v, want %d", i+1, start, err, at)
 		}
-		got, err := all.read()
-		if err != nil || got.number != i+1 || got.at != at || got.size != int64(len(want)) || !bytes.Equal(got.head, want[:min(len(want), lineHead)]) {
-			t.Fatalf("line %d is %d at %d of %d bytes, %v, want %d bytes at %d", i+1, got.number, got.at, got.size, err, len(want), at)
+		got, err := all.Read()
+		if err != nil || got.Number != i+1 || got.At != at || got.Size != int64(len(want)) || !bytes.Equal(got.Head, want[:min(len(want), byline.HeadSize)]) {
+			t.Fatalf("line %d is %d at %d of %d bytes, %v, want %d bytes at %d", i+1, got.Number, got.At, got.Size, err, len(want), at)
 		}
 		at += int64(len(want)) + 1
 	}
-	if _, err := all.read(); err != io.EOF {
+	if _, err := all.Read(); err != io.EOF {
 		t.Errorf("behind the end: %v", err)
 	}
 }

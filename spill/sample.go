@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/proxy-dispatch/proxy-dispatch/rawjson"
+	"github.com/proxy-dispatch/proxy-dispatch/spill/byline"
 )
 
 // defaultSample is how many records op sample shows.
@@ -44,11 +45,11 @@ func readSample(answer *Answer, v *view, q Query) error {
 	}
 	var out strings.Builder
 	for _, n := range spread(q.Lines, answer.TotalLines) {
-		lines, err := newLineReader(v.r, v.Index, n)
+		lines, err := byline.NewReader(v.r, v.Index, n)
 		if err != nil {
 			return err
 		}
-		line, err := lines.read()
+		line, err := lines.Read()
 		if errors.Is(err, io.EOF) {
 			break
 		}
@@ -67,12 +68,12 @@ func readSample(answer *Answer, v *view, q Query) error {
 }
 
 // bare takes off what the list puts around a record.
-func bare(line textLine, first bool) textLine {
-	if first && len(line.head) > 0 && line.head[0] == '[' {
-		line.head, line.at, line.size = line.head[1:], line.at+1, line.size-1
+func bare(line byline.Line, first bool) byline.Line {
+	if first && len(line.Head) > 0 && line.Head[0] == '[' {
+		line.Head, line.At, line.Size = line.Head[1:], line.At+1, line.Size-1
 	}
-	if n := len(line.head); n > 0 && int64(n) == line.size && (line.head[n-1] == ',' || line.head[n-1] == ']') {
-		line.head, line.size = line.head[:n-1], line.size-1
+	if n := len(line.Head); n > 0 && int64(n) == line.Size && (line.Head[n-1] == ',' || line.Head[n-1] == ']') {
+		line.Head, line.Size = line.Head[:n-1], line.Size-1
 	}
 	return line
 }

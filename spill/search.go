@@ -10,6 +10,8 @@ import (
 	"regexp/syntax"
 	"runtime"
 	"sync"
+
+	"github.com/proxy-dispatch/proxy-dispatch/spill/byline"
 )
 
 // search goes once through the lines, block by block, on as many processors as there are, at most four. Where a line
@@ -37,10 +39,10 @@ type found struct {
 }
 
 func (g *search) run(ctx context.Context, last int) (err error) {
-	if g.from, err = g.v.Index.start(g.v.r, g.q.FromLine); err != nil {
+	if g.from, err = g.v.Index.Start(g.v.r, g.q.FromLine); err != nil {
 		return err
 	}
-	if g.end, err = g.v.Index.start(g.v.r, last+1); err != nil {
+	if g.end, err = g.v.Index.Start(g.v.r, last+1); err != nil {
 		return err
 	}
 	if g.from >= g.end {
@@ -89,8 +91,8 @@ func (g *search) run(ctx context.Context, last int) (err error) {
 
 // prepare looks at a sample of the text, to choose what to look for first.
 func (g *search) prepare() error {
-	sample := make([]byte, min(g.end-g.from, blockSize))
-	if err := readAt(g.v.r, sample, g.from+(g.end-g.from-int64(len(sample)))/2); err != nil {
+	sample := make([]byte, min(g.end-g.from, byline.Block))
+	if err := byline.ReadAt(g.v.r, sample, g.from+(g.end-g.from-int64(len(sample)))/2); err != nil {
 		return err
 	}
 	if g.q.Invert {
@@ -105,7 +107,7 @@ func (g *search) prepare() error {
 // number finds the numbers of the lines that are shown, and of the one behind.
 func (g *search) number() error {
 	for i := range g.hits {
-		n, err := g.v.Index.number(g.v.r, g.hits[i].at)
+		n, err := g.v.Index.Number(g.v.r, g.hits[i].at)
 		if err != nil {
 			return err
 		}
@@ -118,19 +120,6 @@ func (g *search) number() error {
 	return nil
 }
 
-// number returns the number of the line that begins at an offset.
-func (x *lineIndex) number(r io.ReaderAt, at int64) (int, error) {
-	if len(x.Marks) == 0 || at == 0 {
-		return 1, nil
-	}
-	block := min(at/blockSize, int64(len(x.Marks)-1))
-	buf := make([]byte, at-block*blockSize)
-	if err := readAt(r, buf, block*blockSize); err != nil {
-		return 0, err
-	}
-	return int(x.Marks[block]) + bytes.Count(buf, []byte("\n")) + 1, nil
-}
-
 // worker searches blocks, one after the other.
 type worker struct {
 	*search
@@ -141,7 +130,7 @@ type worker struct {
 }
 
 func (g *search) worker(ctx context.Context) *worker {
-	return &worker{search: g, ctx: ctx, auto: newAutomaton(g.tree), buf: make([]byte, 1, grepBlock+blockSize)}
+	return &worker{search: g, ctx: ctx, auto: newAutomaton(g.tree), buf: make([]byte, 1, grepBlock+byline.Block)}
 }
 
 // block searches the lines that begin in one block of the text.
@@ -186,7 +175,7 @@ func (w *worker) read(at, end int64) ([]byte, error) {
 			w.buf = append(make([]byte, 0, 2*cap(w.buf)+more), w.buf...)
 		}
 		w.buf = w.buf[:n+more]
-		if err := readAt(w.v.r, w.buf[n:], at+int64(n)); err != nil {
+		if err := byline.ReadAt(w.v.r, w.buf[n:], at+int64(n)); err != nil {
 			return nil, err
 		}
 		if n > 0 {
@@ -197,7 +186,7 @@ func (w *worker) read(at, end int64) ([]byte, error) {
 		if end == w.end || n == 0 && w.buf[len(w.buf)-1] == '\n' || len(w.buf) > grepBlock+grepLine {
 			return w.buf, nil
 		}
-		end = min(end+blockSize, w.end)
+		end = min(end+byline.Block, w.end)
 	}
 }
 
@@ -262,18 +251,18 @@ func (w *worker) add(f *found, line []byte, at int64) {
 
 // long searches one line too long for memory as it is read.
 func (w *worker) long(f *found, at int64) error {
-	n, err := w.v.Index.number(w.v.r, at)
+	n, err := w.v.Index.Number(w.v.r, at)
 	if err != nil {
 		return err
 	}
-	end, err := w.v.Index.start(w.v.r, n+1)
+	end, err := w.v.Index.Start(w.v.r, n+1)
 	if err != nil {
 		return err
 	}
 	if int64(n) <= w.v.Index.Feeds {
 		end-- // its feed
 	}
-	source := &runeReader{Reader: bufio.NewReaderSize(io.NewSectionReader(w.v.r, at, end-at), blockSize)}
+	source := &runeReader{Reader: bufio.NewReaderSize(io.NewSectionReader(w.v.r, at, end-at), byline.Block)}
 	m := w.re.FindReaderIndex(source)
 	if source.err != nil && !errors.Is(source.err, io.EOF) {
 		return source.err

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/proxy-dispatch/proxy-dispatch/spill/byline"
 )
 
 // Shelf holds the results of one process. It is safe for concurrent use.
@@ -70,7 +72,7 @@ type content struct {
 	JSON     bool
 	Binary   bool
 	MimeType string
-	Index    *lineIndex // nil for binary data
+	Index    *byline.Index // nil for binary data
 	Size     int64
 }
 
@@ -260,7 +262,7 @@ func randomID() string { return strings.ToLower(rand.Text()) }
 type output struct {
 	draft *draft
 	w     Writer
-	index *lineIndex // nil: not wanted
+	index *byline.Index // nil: not wanted
 	size  int64
 }
 

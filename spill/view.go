@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"github.com/proxy-dispatch/proxy-dispatch/rawjson"
+	"github.com/proxy-dispatch/proxy-dispatch/spill/byline"
+	"github.com/proxy-dispatch/proxy-dispatch/spill/layout"
 )
 
 // maxValue is how many bytes a value handed on whole, or a text taken apart in memory, may have.
@@ -115,7 +117,7 @@ func (s *Shelf) contentOf(ctx context.Context, e *entry, p Part) (content, error
 }
 
 func (d *draft) raw(e *entry) (c content, err error) {
-	c = content{Name: e.Artifact.ID + "-raw-" + randomLetters(6) + ".json", JSON: true, MimeType: "application/json", Index: &lineIndex{}}
+	c = content{Name: e.Artifact.ID + "-raw-" + randomLetters(6) + ".json", JSON: true, MimeType: "application/json", Index: &byline.Index{}}
 	c.Size, err = d.object(c.Name, c.Index, func(w *bufio.Writer) error { return d.shelf.rebuild(d.ctx, e, w) })
 	return c, err
 }
@@ -153,7 +155,7 @@ func (v *view) ready() (*view, error) {
 		return viewOf(rawjson.Text(v.found), false), nil
 	}
 	var out bytes.Buffer
-	if _, err := layout(&out, v.found); err != nil {
+	if _, err := layout.Write(&out, v.found); err != nil {
 		return nil, err
 	}
 	laid := viewOf(bytes.TrimSuffix(out.Bytes(), []byte("\n")), true)
@@ -206,7 +208,7 @@ func (v *view) isContainer() bool {
 	first := [1]byte{}
 	if v.found != nil {
 		first[0] = v.found[0]
-	} else if err := readAt(v.r, first[:], 0); err != nil {
+	} else if err := byline.ReadAt(v.r, first[:], 0); err != nil {
 		return false
 	}
 	return first[0] == '{' || first[0] == '['
@@ -214,7 +216,7 @@ func (v *view) isContainer() bool {
 
 // viewOf makes a view of bytes in memory.
 func viewOf(data []byte, isJSON bool) *view {
-	x := &lineIndex{}
+	x := &byline.Index{}
 	_, _ = x.Write(data) // an index takes all
 	c := content{JSON: isJSON, Size: int64(len(data)), MimeType: "text/plain", Index: x}
 	if isJSON {
@@ -232,7 +234,7 @@ func (v *view) all(limit int64) ([]byte, error) {
 		return v.found, nil
 	}
 	data := make([]byte, v.Size)
-	return data, readAt(v.r, data, 0)
+	return data, byline.ReadAt(v.r, data, 0)
 }
 
 // text reads the whole view, if it has at most limit bytes.
@@ -263,10 +265,10 @@ func (v *view) describe() (about, error) {
 	}
 	size, whole := v.Size, v.JSON
 	if size > maxValue {
-		size, whole = blockSize, false
+		size, whole = byline.Block, false
 	}
 	data := make([]byte, size)
-	if err := readAt(v.r, data, 0); err != nil {
+	if err := byline.ReadAt(v.r, data, 0); err != nil {
 		return about{}, err
 	}
 	return describe(data, whole, v.Binary, v.MimeType), nil

@@ -1,4 +1,4 @@
-package spill
+package layout
 
 import (
 	"bytes"
@@ -16,9 +16,9 @@ const (
 	maxIndent   = 16       // below this depth nothing is broken into lines
 )
 
-// layout writes b, valid JSON, line by line to w and ends with a line feed. compact says that b had no
+// Write writes b, valid JSON, line by line to w and ends with a line feed. compact says that b had no
 // white space of its own.
-func layout(w io.Writer, b []byte) (compact bool, err error) {
+func Write(w io.Writer, b []byte) (compact bool, err error) {
 	l := &layouter{w: w, b: b}
 	start := rawjson.Space(b, 0)
 	l.top(start)
@@ -193,15 +193,15 @@ func measure(b []byte, i, limit int) (end int, fits, spaced bool) {
 	return 0, false, spaced
 }
 
-// stripper writes JSON without the white space between its tokens. Writes may be cut anywhere.
-type stripper struct {
-	w       io.Writer
+// Stripper writes JSON without the white space between its tokens. Writes may be cut anywhere.
+type Stripper struct {
+	W       io.Writer
 	inside  bool // a string
 	escaped bool // the next byte
 	buf     []byte
 }
 
-func (s *stripper) Write(p []byte) (int, error) {
+func (s *Stripper) Write(p []byte) (int, error) {
 	s.buf = s.buf[:0]
 	for i := 0; i < len(p); i++ {
 		c := p[i]
@@ -217,13 +217,13 @@ func (s *stripper) Write(p []byte) (int, error) {
 		}
 		s.buf = append(s.buf, c)
 	}
-	_, err := s.w.Write(s.buf)
+	_, err := s.W.Write(s.buf)
 	return len(p), err
 }
 
-// sameJSON tells whether two JSON texts differ in nothing but white space between tokens, and whether the
+// Same tells whether two JSON texts differ in nothing but white space between tokens, and whether the
 // first has none of it.
-func sameJSON(a, b []byte) (same, compact bool) {
+func Same(a, b []byte) (same, compact bool) {
 	compact = true
 	for i, j := 0, 0; ; {
 		if i < len(a) && rawjson.IsSpace(a[i]) {

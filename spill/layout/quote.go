@@ -1,4 +1,4 @@
-package spill
+package layout
 
 import (
 	"bytes"
@@ -7,27 +7,27 @@ import (
 	"unicode/utf8"
 )
 
-// style is the way in which a program escapes JSON strings. Most results come from a few libraries, so
+// Style is the way in which a program escapes JSON strings. Most results come from a few libraries, so
 // that a text can be put back into its string by naming the style instead of keeping the string.
-type style string
+type Style string
 
 const (
-	styleShort style = "short" // only what must be escaped
-	styleHTML  style = "html"  // besides < > & and the two line separators
-	styleASCII style = "ascii" // besides all that is not ASCII
+	Short Style = "short" // only what must be escaped
+	HTML  Style = "html"  // besides < > & and the two line separators
+	ASCII Style = "ascii" // besides all that is not ASCII
 )
 
-var styles = []style{styleShort, styleHTML, styleASCII}
+var Styles = []Style{Short, HTML, ASCII}
 
-// quoter writes a text as the inside of a JSON string. Writes may be cut anywhere.
-type quoter struct {
-	w     io.Writer
-	style style
+// Quoter writes a text as the inside of a JSON string. Writes may be cut anywhere.
+type Quoter struct {
+	W     io.Writer
+	Style Style
 	held  []byte // first bytes of a character whose rest comes with the next write
 	buf   []byte
 }
 
-func (q *quoter) Write(p []byte) (int, error) {
+func (q *Quoter) Write(p []byte) (int, error) {
 	n := len(p)
 	if len(q.held) > 0 {
 		p = append(q.held, p...)
@@ -35,7 +35,7 @@ func (q *quoter) Write(p []byte) (int, error) {
 	}
 	q.buf = q.buf[:0]
 	plain := &plainBytes
-	if q.style == styleShort {
+	if q.Style == Short {
 		plain = &plainOrWide
 	}
 	for i := 0; i < len(p); {
@@ -59,7 +59,7 @@ func (q *quoter) Write(p []byte) (int, error) {
 		q.wide(r, p[i:i+size])
 		i += size
 	}
-	_, err := q.w.Write(q.buf)
+	_, err := q.W.Write(q.buf)
 	return n, err
 }
 
@@ -73,15 +73,15 @@ var plainBytes, plainOrWide = func() (plain, wide [256]bool) {
 }()
 
 // Close writes what is left of a text that ends within a character.
-func (q *quoter) Close() error {
-	_, err := q.w.Write(q.held)
+func (q *Quoter) Close() error {
+	_, err := q.W.Write(q.held)
 	q.held = nil
 	return err
 }
 
 const hexDigits = "0123456789abcdef"
 
-func (q *quoter) ascii(c byte) {
+func (q *Quoter) ascii(c byte) {
 	switch {
 	case c == '"' || c == '\\':
 		q.buf = append(q.buf, '\\', c)
@@ -95,28 +95,28 @@ func (q *quoter) ascii(c byte) {
 		q.buf = append(q.buf, `\b`...)
 	case c == '\f':
 		q.buf = append(q.buf, `\f`...)
-	case c < 0x20, q.style == styleHTML && (c == '<' || c == '>' || c == '&'):
+	case c < 0x20, q.Style == HTML && (c == '<' || c == '>' || c == '&'):
 		q.unit(rune(c))
 	default:
 		q.buf = append(q.buf, c)
 	}
 }
 
-func (q *quoter) wide(r rune, bytes []byte) {
+func (q *Quoter) wide(r rune, bytes []byte) {
 	switch {
-	case q.style == styleHTML && (r == '\u2028' || r == '\u2029'):
+	case q.Style == HTML && (r == '\u2028' || r == '\u2029'):
 		q.unit(r)
-	case q.style == styleASCII && r > 0xffff:
+	case q.Style == ASCII && r > 0xffff:
 		high, low := utf16.EncodeRune(r)
 		q.unit(high)
 		q.unit(low)
-	case q.style == styleASCII:
+	case q.Style == ASCII:
 		q.unit(r)
 	default:
 		q.buf = append(q.buf, bytes...)
 	}
 }
 
-func (q *quoter) unit(r rune) {
+func (q *Quoter) unit(r rune) {
 	q.buf = append(q.buf, '\\', 'u', hexDigits[r>>12&15], hexDigits[r>>8&15], hexDigits[r>>4&15], hexDigits[r&15])
 }
