@@ -12,6 +12,7 @@ import (
 
 	"github.com/proxy-dispatch/proxy-dispatch/rawjson"
 	"github.com/proxy-dispatch/proxy-dispatch/spill/byline"
+	"github.com/proxy-dispatch/proxy-dispatch/spill/shape"
 )
 
 // Files under AllowedRoots are read like results, in place. Their line index is made by reading them
@@ -145,9 +146,9 @@ func (s *Shelf) readForeign(ctx context.Context, f *foreignFile, blob Blob) erro
 			return err
 		}
 	}
-	about := describe(head, f.content.JSON, f.content.Binary, f.content.MimeType)
-	f.info.Kind, f.info.Shape, f.info.Sample, f.info.Keys, f.info.Rows = about.kind, about.shape, about.sample, about.keys, about.rows
-	f.info.table, f.info.field, f.info.question, f.info.MimeType = about.table, about.field, about.question, f.content.MimeType
+	about := shape.Describe(head, f.content.JSON, f.content.Binary, f.content.MimeType)
+	f.info.Kind, f.info.Shape, f.info.Sample, f.info.Keys, f.info.Rows = about.Kind, about.Shape, about.Sample, about.Keys, about.Rows
+	f.info.table, f.info.field, f.info.question, f.info.MimeType = about.Table, about.Field, about.Question, f.content.MimeType
 	f.info.foreign = f
 	return nil
 }

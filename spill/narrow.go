@@ -16,6 +16,7 @@ import (
 	"github.com/proxy-dispatch/proxy-dispatch/spill/brief"
 	"github.com/proxy-dispatch/proxy-dispatch/spill/jq"
 	"github.com/proxy-dispatch/proxy-dispatch/spill/layout"
+	"github.com/proxy-dispatch/proxy-dispatch/spill/shape"
 )
 
 const (
@@ -235,7 +236,7 @@ func noMatch(data []byte, path string) error {
 				names = append(names, "…")
 				break
 			}
-			names = append(names, brief.Clip(string(rawjson.Text(name.Of(data))), maxKey))
+			names = append(names, brief.Clip(string(rawjson.Text(name.Of(data))), shape.MaxKey))
 		}
 		hint = "; keys: " + strings.Join(names, ", ")
 	case '[':

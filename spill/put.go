@@ -14,6 +14,7 @@ import (
 	"github.com/proxy-dispatch/proxy-dispatch/spill/brief"
 	"github.com/proxy-dispatch/proxy-dispatch/spill/byline"
 	"github.com/proxy-dispatch/proxy-dispatch/spill/layout"
+	"github.com/proxy-dispatch/proxy-dispatch/spill/shape"
 )
 
 const (
@@ -141,7 +142,7 @@ func (d *draft) write(data payload) error {
 // data writes the main object and describes it.
 func (d *draft) data(p payload) error {
 	a := &d.entry.Artifact
-	looked := inTime(func() about { return describe(p.bytes, p.json, p.binary, p.mimeType) })
+	looked := inTime(func() shape.About { return shape.Describe(p.bytes, p.json, p.binary, p.mimeType) })
 	rebuilt := inTime(func() coding { return codingOf(d.r.raw, p) })
 	c, compact, err := d.content(a.ID+p.extension(), p)
 	about, code := looked(), rebuilt()
@@ -155,8 +156,8 @@ func (d *draft) data(p payload) error {
 		d.holes = append(d.holes, hole{rawjson.Span{To: len(d.r.raw)}, piece{}})
 	}
 	a.MimeType, a.Bytes = c.MimeType, c.Size
-	a.Kind, a.Shape, a.Sample, a.Keys, a.Rows = about.kind, about.shape, about.sample, about.keys, about.rows
-	d.entry.Table, d.entry.Field, d.entry.Question = about.table, about.field, about.question
+	a.Kind, a.Shape, a.Sample, a.Keys, a.Rows = about.Kind, about.Shape, about.Sample, about.Keys, about.Rows
+	d.entry.Table, d.entry.Field, d.entry.Question = about.Table, about.Field, about.Question
 	if c.Index == nil {
 		return nil
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/proxy-dispatch/proxy-dispatch/spill/brief"
 	"github.com/proxy-dispatch/proxy-dispatch/spill/byline"
+	"github.com/proxy-dispatch/proxy-dispatch/spill/shape"
 )
 
 // Query asks for a bounded part of an artifact. Zero fields take their defaults.
@@ -230,9 +231,9 @@ func (s *Shelf) stat(answer Answer, v *view, items []Item, q Query) (Answer, err
 	if err != nil {
 		return Answer{}, err
 	}
-	answer.Shape = about.shape
+	answer.Shape = about.Shape
 	var out strings.Builder
-	fmt.Fprintf(&out, "%s: %s, %s, %d bytes", name, about.kind, v.MimeType, v.Size)
+	fmt.Fprintf(&out, "%s: %s, %s, %d bytes", name, about.Kind, v.MimeType, v.Size)
 	if v.Index != nil {
 		cost := *a
 		if !whole {
@@ -242,17 +243,17 @@ func (s *Shelf) stat(answer Answer, v *view, items []Item, q Query) (Answer, err
 		}
 		fmt.Fprintf(&out, ", %d lines (longest %d bytes), %s", answer.TotalLines, answer.LongestLine, cost.cost())
 	}
-	if answer.Rows = about.rows; answer.Rows > 0 {
+	if answer.Rows = about.Rows; answer.Rows > 0 {
 		fmt.Fprintf(&out, ", %d rows", answer.Rows)
 	}
-	if about.shape != "" && about.kind != kindBlob {
-		out.WriteString("\nshape: " + about.shape)
+	if about.Shape != "" && about.Kind != shape.Blob {
+		out.WriteString("\nshape: " + about.Shape)
 	}
 	if from := SourcesOf(items); len(from) > 0 {
 		out.WriteString("\nfrom: " + from.text())
 	}
-	if about.sample != "" && !q.narrows() {
-		out.WriteString("\nfirst: " + about.sample)
+	if about.Sample != "" && !q.narrows() {
+		out.WriteString("\nfirst: " + about.Sample)
 	}
 	if len(a.Parts) > 1 && whole {
 		out.WriteString("\nparts: " + partsText(a.Parts, 20))
@@ -291,7 +292,7 @@ func partsText(parts []PartInfo, max int) string {
 		if p.MimeType != "" {
 			kind = p.MimeType
 		}
-		out = append(out, fmt.Sprintf("#%d %s %d bytes", p.N, brief.Clip(kind, maxKey), p.Bytes))
+		out = append(out, fmt.Sprintf("#%d %s %d bytes", p.N, brief.Clip(kind, shape.MaxKey), p.Bytes))
 	}
 	return strings.Join(out, ", ")
 }

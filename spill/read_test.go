@@ -15,6 +15,7 @@ import (
 
 	"github.com/proxy-dispatch/proxy-dispatch/spill/brief"
 	"github.com/proxy-dispatch/proxy-dispatch/spill/byline"
+	"github.com/proxy-dispatch/proxy-dispatch/spill/shape"
 )
 
 // answerOf reads and checks what holds for every answer.
@@ -371,7 +372,7 @@ func TestReportOfDegenerateData(t *testing.T) {
 				report := a.Report(extra)
 				n := s.o.Tokens.Count(report)
 				t.Logf("%d tokens", n)
-				if n > MaxReport || len(a.Shape) > maxShape || !utf8.ValidString(report) {
+				if n > MaxReport || len(a.Shape) > shape.MaxShort || !utf8.ValidString(report) {
 					t.Errorf("a report of %d tokens, a shape of %d bytes:\n%s", n, len(a.Shape), report)
 				}
 				checkNext(t, s, a, report)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/proxy-dispatch/proxy-dispatch/spill/brief"
+	"github.com/proxy-dispatch/proxy-dispatch/spill/shape"
 )
 
 // MaxReport is how many tokens a report has at most; where less says nearly as much it has about half of them.
@@ -77,7 +78,7 @@ func (a *Artifact) report(extra ReportExtra, r room) string {
 	if a.Path != "" && a.Path != a.Handle {
 		line("path: %s", brief.Clip(a.Path, 400))
 	}
-	if a.Shape != "" && r.shape > 0 && a.Kind != kindBlob {
+	if a.Shape != "" && r.shape > 0 && a.Kind != shape.Blob {
 		line("shape: %s", r.shapeOf(a))
 	}
 	if a.Sample != "" && r.sample > 0 {
@@ -107,7 +108,7 @@ func (a *Artifact) keyList(r room) string {
 	}
 	shown := r.shapeOf(a)
 	for _, k := range a.Keys {
-		if !strings.Contains(shown, renderKey(k, maxKey)) {
+		if !strings.Contains(shown, shape.Key(k, shape.MaxKey)) {
 			return brief.List(a.Keys, r.keys, r.key)
 		}
 	}
@@ -116,8 +117,8 @@ func (a *Artifact) keyList(r room) string {
 
 func (a *Artifact) figures() string {
 	figures := []string{a.Kind, fmt.Sprintf("%d bytes", a.Bytes)}
-	if a.Kind == kindBlob {
-		return strings.Join(append(figures, brief.Clip(a.MimeType, maxKey)), ", ")
+	if a.Kind == shape.Blob {
+		return strings.Join(append(figures, brief.Clip(a.MimeType, shape.MaxKey)), ", ")
 	}
 	mark := "~"
 	if a.TokensExact {
@@ -132,28 +133,28 @@ func (a *Artifact) next(extra ReportExtra) string {
 		return a.call(extra, "jq", a.question)
 	}
 	switch a.Kind {
-	case kindBlob:
+	case shape.Blob:
 		if extra.Reader != nil {
 			return a.call(extra, "op", "bytes")
 		}
 		return fmt.Sprintf(`{"action":"call","tool":"TOOL","arguments":{"data":{"$from":%s,"as":"base64"}}}`, brief.JSON(a.Handle))
-	case kindRecords:
+	case shape.Records:
 		if a.field != "" {
-			return a.call(extra, "op", "read", "path", "#."+pathKey(a.field))
+			return a.call(extra, "op", "read", "path", "#."+shape.PathKey(a.field))
 		}
 		return a.call(extra, "op", "read", "path", "0")
-	case kindObject:
+	case shape.Object:
 		if a.table == "" {
 			break
 		}
 		path := a.table
 		if a.field != "" {
-			path += "." + pathKey(a.field)
+			path += "." + shape.PathKey(a.field)
 		}
 		return a.call(extra, "op", "read", "path", path)
-	case kindLog:
+	case shape.Log:
 		return a.call(extra, "op", "grep", "pattern", "error|warn|fail")
-	case kindText:
+	case shape.Text:
 		return a.call(extra, "op", "grep", "pattern", "WORD")
 	}
 	return a.call(extra, "op", "head", "lines", 20)

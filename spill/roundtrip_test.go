@@ -15,6 +15,7 @@ import (
 	"github.com/proxy-dispatch/proxy-dispatch/spill/brief"
 	"github.com/proxy-dispatch/proxy-dispatch/spill/byline"
 	"github.com/proxy-dispatch/proxy-dispatch/spill/layout"
+	"github.com/proxy-dispatch/proxy-dispatch/spill/shape"
 )
 
 // forms are ways in which programs write the same value.
@@ -148,7 +149,7 @@ func checkRoundTrip(t testing.TB, s *Shelf, raw string) {
 	if strings.HasSuffix(a.Path, ".json") && !json.Valid(data) {
 		t.Fatalf("main file is no JSON: %q", data)
 	}
-	if lines := bytes.Count(data, []byte("\n")); a.Kind != kindBlob && (a.Lines < lines || a.Lines > lines+1) {
+	if lines := bytes.Count(data, []byte("\n")); a.Kind != shape.Blob && (a.Lines < lines || a.Lines > lines+1) {
 		t.Fatalf("%d lines, the file has %d line feeds", a.Lines, lines)
 	}
 }
@@ -271,7 +272,7 @@ func FuzzJSON(f *testing.F) {
 		if same, compact := layout.Same(b, out.Bytes()); !same || compact != (want.Len() == len(b)) {
 			t.Fatalf("layout.Same(%q) = %v, %v", b, same, compact)
 		}
-		if s := newShape(b, rawjson.Space(b, 0)).String(); len(s) > maxShape {
+		if s := shape.Short(b); len(s) > shape.MaxShort {
 			t.Fatalf("shape of %d bytes", len(s))
 		}
 	})
@@ -325,7 +326,7 @@ func TestShape(t *testing.T) {
 		"dictionary": {manyKeys(500), "{500 keys like key_0:{v:int}}"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := newShape([]byte(tt.in), 0).String(); got != tt.want {
+			if got := shape.Short([]byte(tt.in)); got != tt.want {
 				t.Errorf("shape %s, want %s", got, tt.want)
 			}
 		})

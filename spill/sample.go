@@ -8,6 +8,7 @@ import (
 
 	"github.com/proxy-dispatch/proxy-dispatch/rawjson"
 	"github.com/proxy-dispatch/proxy-dispatch/spill/byline"
+	"github.com/proxy-dispatch/proxy-dispatch/spill/shape"
 )
 
 // defaultSample is how many records op sample shows.
@@ -20,15 +21,15 @@ func readShape(answer *Answer, v *view, q Query) error {
 		if err != nil {
 			return err
 		}
-		answer.Shape = about.kind
-		answer.Text = clipText(fmt.Sprintf("%s, not JSON: %d lines, the longest has %d bytes\nfirst: %s", about.kind, answer.TotalLines, answer.LongestLine, about.sample), q.Budget)
+		answer.Shape = about.Kind
+		answer.Text = clipText(fmt.Sprintf("%s, not JSON: %d lines, the longest has %d bytes\nfirst: %s", about.Kind, answer.TotalLines, answer.LongestLine, about.Sample), q.Budget)
 		return nil
 	}
 	data, err := v.all(maxNarrow)
 	if err != nil {
 		return fmt.Errorf("shape: %w; narrow it with path", err)
 	}
-	answer.Shape = shapeWithin(data, rawjson.Space(data, 0), longScope).long(q.Budget)
+	answer.Shape = shape.Long(data, q.Budget)
 	answer.Text = clipText(answer.Shape, q.Budget)
 	answer.Lines = strings.Count(answer.Text, "\n") + 1
 	return nil

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/proxy-dispatch/proxy-dispatch/spill/shape"
 )
 
 func TestLongShape(t *testing.T) {
@@ -43,11 +45,11 @@ func TestShapeOfDegenerateData(t *testing.T) {
 	s := newShelf(t, Options{})
 	for name, raw := range degenerate() {
 		a := put(t, s, raw)
-		if len(a.Shape) > maxShape {
+		if len(a.Shape) > shape.MaxShort {
 			t.Errorf("%s: shape of %d bytes", name, len(a.Shape))
 		}
 		got, err := s.Read(t.Context(), a, Data, Query{Op: "shape", Budget: 5000})
-		if err != nil && a.Kind != kindBlob || len(got.Text) > 5000 {
+		if err != nil && a.Kind != shape.Blob || len(got.Text) > 5000 {
 			t.Errorf("%s: shape of %d bytes, %v", name, len(got.Text), err)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/proxy-dispatch/proxy-dispatch/rawjson"
 	"github.com/proxy-dispatch/proxy-dispatch/spill/byline"
 	"github.com/proxy-dispatch/proxy-dispatch/spill/layout"
+	"github.com/proxy-dispatch/proxy-dispatch/spill/shape"
 )
 
 // maxValue is how many bytes a value handed on whole, or a text taken apart in memory, may have.
@@ -23,9 +24,9 @@ const maxValue = 64 << 20
 type view struct {
 	content
 	r     io.ReaderAt
-	about *about // nil: not looked at yet
-	found []byte // JSON in memory that is not laid out yet; then r and Index are nil
-	rows  int    // elements, if it is known to be a list
+	about *shape.About // nil: not looked at yet
+	found []byte       // JSON in memory that is not laid out yet; then r and Index are nil
+	rows  int          // elements, if it is known to be a list
 	close func()
 }
 
@@ -254,12 +255,12 @@ func (v *view) text(limit int64) (string, error) {
 	return out.String(), err
 }
 
-func (a *Artifact) about() *about {
-	return &about{a.Kind, a.Shape, a.Sample, a.Keys, a.Rows, a.table, a.field, a.question}
+func (a *Artifact) about() *shape.About {
+	return &shape.About{Kind: a.Kind, Shape: a.Shape, Sample: a.Sample, Keys: a.Keys, Rows: a.Rows, Table: a.table, Field: a.field, Question: a.question}
 }
 
 // describe says what is in the view; of one too large for memory only its beginning is judged.
-func (v *view) describe() (about, error) {
+func (v *view) describe() (shape.About, error) {
 	if v.about != nil {
 		return *v.about, nil
 	}
@@ -269,7 +270,7 @@ func (v *view) describe() (about, error) {
 	}
 	data := make([]byte, size)
 	if err := byline.ReadAt(v.r, data, 0); err != nil {
-		return about{}, err
+		return shape.About{}, err
 	}
-	return describe(data, whole, v.Binary, v.MimeType), nil
+	return shape.Describe(data, whole, v.Binary, v.MimeType), nil
 }

@@ -1,4 +1,4 @@
-package spill
+package shape
 
 import (
 	"bytes"
@@ -17,7 +17,7 @@ import (
 // narrow; that is said. The lengths are always exact.
 
 const (
-	maxShape     = 400  // bytes of the shape in a report
+	MaxShort     = 400  // bytes of the shape in a report
 	maxLongShape = 6000 // bytes of the one op shape shows
 	shapeDepth   = 6
 	shapeKeys    = 40 // keys noted of one object
@@ -143,7 +143,7 @@ func (l *looker) list(n *node, i, depth int) {
 func (n *node) names() []string {
 	var names []string
 	for _, k := range n.keys[:min(len(n.keys), maxKeys)] {
-		names = append(names, brief.Clip(k.name, maxKey))
+		names = append(names, brief.Clip(k.name, MaxKey))
 	}
 	return names
 }
@@ -152,7 +152,7 @@ func (n *node) names() []string {
 func (n *node) scalar() string {
 	best, rank := "", -1
 	for _, k := range n.keys {
-		if k.node.objects+k.node.lists > 0 || k.seen < n.objects || len(k.name) > maxKey {
+		if k.node.objects+k.node.lists > 0 || k.seen < n.objects || len(k.name) > MaxKey {
 			continue
 		}
 		r := 1 + slices.Index([]string{"url", "status", "type", "summary", "message", "path", "key", "id", "title", "name"}, strings.ToLower(k.name))
@@ -167,7 +167,7 @@ func (n *node) scalar() string {
 func (n *node) group() string {
 	for _, k := range n.keys {
 		v := k.node.values
-		if k.node.objects+k.node.lists == 0 && k.seen == n.objects && len(k.name) <= maxKey && v.enum() && len(v.distinct) > 1 && v.dates == 0 && v.texts == k.seen {
+		if k.node.objects+k.node.lists == 0 && k.seen == n.objects && len(k.name) <= MaxKey && v.enum() && len(v.distinct) > 1 && v.dates == 0 && v.texts == k.seen {
 			return k.name
 		}
 	}
@@ -206,8 +206,8 @@ func (n *node) table() (path, field, question string) {
 	var visit func(n *node, prefix, jq string, depth int)
 	visit = func(n *node, prefix, jq string, depth int) {
 		for _, k := range n.keys {
-			p := prefix + pathKey(k.name)
-			if len(p) > 2*maxKey {
+			p := prefix + PathKey(k.name)
+			if len(p) > 2*MaxKey {
 				continue
 			}
 			if k.node.lists > 0 && k.node.elem != nil && (list == nil || k.node.bytes > list.bytes) {

@@ -1,4 +1,4 @@
-package spill
+package shape
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/proxy-dispatch/proxy-dispatch/rawjson"
 	"github.com/proxy-dispatch/proxy-dispatch/spill/brief"
 )
 
@@ -18,11 +19,11 @@ type detail struct {
 	indent            int
 }
 
-// String renders the shape in at most maxShape bytes, with less detail the more there is.
+// String renders the shape in at most MaxShort bytes, with less detail the more there is.
 func (n *node) String() string {
 	for _, d := range []detail{{6, 40, 40, few, false, 0}, {6, 40, 40, nothing, false, 0}, {4, 20, 40, nothing, false, 0}, {3, 12, 30, nothing, false, 0},
 		{2, 10, 24, nothing, false, 0}, {2, 5, 20, nothing, false, 0}, {1, 8, 20, nothing, false, 0}, {1, 3, 16, nothing, false, 0}} {
-		if s := n.render(d); len(s) <= maxShape-len(sampled) {
+		if s := n.render(d); len(s) <= MaxShort-len(sampled) {
 			return n.marked(s)
 		}
 	}
@@ -104,7 +105,7 @@ func (n *node) renderObject(d detail) string {
 	inner.indent++
 	if n.more > 0 && n.objects == 1 { // a dictionary: what matters is the form of its values
 		inner.lines = false
-		return fmt.Sprintf("{%d keys like %s:%s}", total, renderKey(n.keys[0].name, d.name), n.keys[0].node.render(inner))
+		return fmt.Sprintf("{%d keys like %s:%s}", total, Key(n.keys[0].name, d.name), n.keys[0].node.render(inner))
 	}
 	var parts []string
 	for i, k := range n.keys {
@@ -112,7 +113,7 @@ func (n *node) renderObject(d detail) string {
 			parts = append(parts, fmt.Sprintf("…+%d", total-i))
 			break
 		}
-		parts = append(parts, renderKey(k.name, d.name)+n.often(k)+":"+k.node.render(inner))
+		parts = append(parts, Key(k.name, d.name)+n.often(k)+":"+k.node.render(inner))
 	}
 	if d.keys >= len(n.keys) && n.more > 0 {
 		parts = append(parts, fmt.Sprintf("…+%d", n.more))
@@ -135,10 +136,18 @@ func (n *node) often(k *key) string {
 	return fmt.Sprintf("?%d%%", min(max(k.seen*100/n.objects, 1), 99))
 }
 
-func renderKey(name string, max int) string {
+func Key(name string, max int) string {
 	name = brief.Clip(name, max)
 	if name == "" || strings.ContainsAny(name, " {}[]:,|?\"") {
 		return strconv.Quote(name)
 	}
 	return name
+}
+
+// Short is the shape of valid JSON as reports show it, at most MaxShort bytes.
+func Short(data []byte) string { return newShape(data, rawjson.Space(data, 0)).String() }
+
+// Long is the shape of valid JSON with all that was found out, in at most limit bytes.
+func Long(data []byte, limit int) string {
+	return shapeWithin(data, rawjson.Space(data, 0), longScope).long(limit)
 }

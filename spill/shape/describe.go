@@ -1,4 +1,5 @@
-package spill
+// Package shape says what data looks like: its kind, its inferred schema, a sample, a question worth asking.
+package shape
 
 import (
 	"bytes"
@@ -15,56 +16,56 @@ import (
 
 // The kinds of data.
 const (
-	kindRecords = "records" // a JSON list of objects
-	kindList    = "list"    // a JSON list of other values
-	kindObject  = "object"  // a JSON object
-	kindText    = "text"
-	kindLog     = "log"  // lines that begin with a time or carry a level, or are JSON objects
-	kindBlob    = "blob" // binary
+	Records = "records" // a JSON list of objects
+	List    = "list"    // a JSON list of other values
+	Object  = "object"  // a JSON object
+	Text    = "text"
+	Log     = "log"  // lines that begin with a time or carry a level, or are JSON objects
+	Blob    = "blob" // binary
 )
 
-// about is what a report says of data.
-type about struct {
-	kind, shape, sample string
-	keys                []string
-	rows                int // elements of a list
-	table, field        string
-	question            string // a jq program
+// About is what a report says of data.
+type About struct {
+	Kind, Shape, Sample string
+	Keys                []string
+	Rows                int // elements of a list
+	Table, Field        string
+	Question            string // a jq program
 }
 
 const (
 	maxSample = 200 // bytes
 	maxKeys   = 20
-	maxKey    = 40 // bytes
+	MaxKey    = 40 // bytes
 )
 
-// describe looks at data in memory; of long lists it looks at a sample.
-func describe(data []byte, isJSON, binary bool, mimeType string) about {
+// Describe looks at data in memory; of long lists it looks at a sample.
+func Describe(data []byte, isJSON, binary bool, mimeType string) About {
 	switch {
 	case binary:
-		return about{kind: kindBlob, shape: mimeType}
+		return About{Kind: Blob, Shape: mimeType}
 	case !isJSON:
 		return describeText(data)
 	}
 	i := rawjson.Space(data, 0)
 	root := newShape(data, i)
-	a := about{kind: kindText, shape: root.String(), sample: sampleOf(data, i), rows: root.max}
+	a := About{Kind: Text, Shape: root.String(), Sample: sampleOf(data, i), Rows: root.max}
 	switch data[i] {
 	case '{':
-		a.kind = kindObject
-		a.keys = root.names()
-		a.table, a.field, a.question = root.table()
-		if list, ok := strings.CutSuffix(a.table, ".#"); ok {
+		a.Kind = Object
+		a.Keys = root.names()
+		a.Table, a.Field, a.Question = root.table()
+		if list, ok := strings.CutSuffix(a.Table, ".#"); ok {
 			if first := gjson.GetBytes(data, list+".0"); first.Exists() {
-				a.sample = sampleOf([]byte(first.Raw), 0)
+				a.Sample = sampleOf([]byte(first.Raw), 0)
 			}
 		}
 	case '[':
-		a.kind = kindList
+		a.Kind = List
 		if root.elem != nil && root.elem.objects*2 > root.elem.seen {
-			a.kind = kindRecords
-			a.keys = root.elem.names()
-			a.field, a.question = root.elem.scalar(), root.elem.question("")
+			a.Kind = Records
+			a.Keys = root.elem.names()
+			a.Field, a.Question = root.elem.scalar(), root.elem.question("")
 		}
 	}
 	return a
@@ -93,8 +94,8 @@ func sampleOf(data []byte, i int) string {
 var logLine = regexp.MustCompile(`^\W{0,2}(\d{4}[-/]\d\d[-/]\d\d|\d\d[-/]\w{2,3}[-/]\d{2,4}|(Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec|Mon|Tue|Wed|Thu|Fri|Sat|Sun) |\d\d:\d\d:\d\d|\d{10}([.\d]|\s))|^.{0,60}\b(TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|PANIC|trace|debug|info|warn|warning|error|fatal)\b\W|^\S+ \S+ \S+ \[\d\d/\w{3}/\d{4}:|^\{"`)
 
 // describeText tells a log from other text by the lines at its beginning.
-func describeText(data []byte) about {
-	a := about{kind: kindText}
+func describeText(data []byte) About {
+	a := About{Kind: Text}
 	head := data[:min(len(data), byline.Block)]
 	lines, logs := 0, 0
 	for lines < 200 && len(head) > 0 {
@@ -108,21 +109,21 @@ func describeText(data []byte) about {
 			continue
 		}
 		if lines == 0 {
-			a.sample = brief.Clip(string(line[:min(len(line), 4*maxSample)]), maxSample)
+			a.Sample = brief.Clip(string(line[:min(len(line), 4*maxSample)]), maxSample)
 		}
 		lines++
 		if logLine.Match(line[:min(len(line), 400)]) {
 			logs++
 		}
 	}
-	if a.sample == "" {
-		a.sample = brief.Clip(strings.TrimSpace(string(data[:min(len(data), 4*maxSample)])), maxSample)
+	if a.Sample == "" {
+		a.Sample = brief.Clip(strings.TrimSpace(string(data[:min(len(data), 4*maxSample)])), maxSample)
 	}
 	if lines >= 5 && logs*5 >= lines*3 {
-		a.kind = kindLog
+		a.Kind = Log
 	}
 	return a
 }
 
-// pathKey is a key as one component of a path.
-func pathKey(key string) string { return gjson.Escape(key) }
+// PathKey is a key as one component of a path.
+func PathKey(key string) string { return gjson.Escape(key) }

@@ -1,4 +1,4 @@
-package spill
+package shape
 
 import (
 	"strconv"
