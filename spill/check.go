@@ -1,6 +1,9 @@
 package spill
 
-import "github.com/proxy-dispatch/proxy-dispatch/spill/jq"
+import (
+	"github.com/proxy-dispatch/proxy-dispatch/spill/grep"
+	"github.com/proxy-dispatch/proxy-dispatch/spill/jq"
+)
 
 // Check refuses a query that Read would refuse whatever the data, before there is any: so that nothing
 // is called for a question that cannot be asked. The errors are those of Read.
@@ -20,7 +23,7 @@ func (s *Shelf) Check(q Query) error {
 		}
 	}
 	if q.Op == "grep" {
-		_, _, err = linePattern(q.Pattern)
+		_, err = grep.Compile(q.Pattern)
 	}
 	return err
 }

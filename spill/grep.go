@@ -1,111 +1,51 @@
 package spill
 
 import (
-	"bufio"
 	"context"
 	"fmt"
-	"regexp"
-	"regexp/syntax"
 	"strings"
 
 	"github.com/proxy-dispatch/proxy-dispatch/spill/byline"
+	"github.com/proxy-dispatch/proxy-dispatch/spill/grep"
 )
-
-const (
-	grepBlock = 1 << 20   // bytes of the lines one worker searches at a time
-	grepLine  = 512 << 10 // bytes of the longest line that is searched in memory
-)
-
-// A hit is a line that was found.
-type hit struct {
-	line  int   // its number, known when it is shown
-	at    int64 // where it begins
-	match int64 // where the match begins, from there
-}
 
 // readGrep searches the lines FromLine to ToLine, counts all hits and shows the first of them.
 func (s *Shelf) readGrep(ctx context.Context, answer *Answer, v *view, q Query) error {
-	re, tree, err := linePattern(q.Pattern)
+	pattern, err := grep.Compile(q.Pattern)
 	if err != nil {
 		return err
 	}
 	answer.Pattern = q.Pattern
-	g := &search{re: re, tree: tree, q: q, v: v}
 	last := answer.TotalLines
 	if q.ToLine > 0 {
 		last = min(q.ToLine, last)
 	}
+	search := grep.Search{Pattern: pattern, Text: v.r, Index: v.Index, From: q.FromLine, To: last, Invert: q.Invert, Limit: q.Limit}
 	ctx, cancel := context.WithTimeoutCause(ctx, s.o.GrepTime, fmt.Errorf("%w: grep: stopped after %s; narrow it with fromLine, toLine or path", ErrTooLarge, s.o.GrepTime))
 	defer cancel()
-	if err := g.run(ctx, last); err != nil {
+	found, err := search.Run(ctx)
+	if err != nil {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 		return err
 	}
-	answer.MatchCount = g.count
-	return g.show(answer)
+	answer.MatchCount = found.Count
+	return (&hits{found, q, v}).show(answer)
 }
 
-// linePattern compiles a pattern so that a match lies within one line, whatever is searched at once: no
-// class takes a line feed, and the ends of the text are the ends of a line.
-func linePattern(pattern string) (*regexp.Regexp, *syntax.Regexp, error) {
-	tree, err := syntax.Parse(pattern, syntax.Perl&^syntax.OneLine|syntax.FoldCase)
-	if err != nil {
-		return nil, nil, fmt.Errorf("%w: pattern: %w", ErrBadQuery, err)
-	}
-	withinLine(tree)
-	re, err := regexp.Compile(tree.String())
-	if err != nil {
-		return nil, nil, fmt.Errorf("%w: pattern: %w", ErrBadQuery, err)
-	}
-	return re, tree, nil
-}
-
-func withinLine(re *syntax.Regexp) {
-	switch re.Op {
-	case syntax.OpAnyChar:
-		re.Op = syntax.OpAnyCharNotNL
-	case syntax.OpBeginText:
-		re.Op = syntax.OpBeginLine
-	case syntax.OpEndText:
-		re.Op, re.Flags = syntax.OpEndLine, re.Flags&^syntax.WasDollar
-	case syntax.OpLiteral:
-		for _, r := range re.Rune {
-			if r == '\n' {
-				re.Op, re.Rune = syntax.OpNoMatch, nil
-				break
-			}
-		}
-	case syntax.OpCharClass:
-		var kept []rune
-		for i := 0; i < len(re.Rune); i += 2 {
-			low, high := re.Rune[i], re.Rune[i+1]
-			if low < '\n' && '\n' <= high {
-				kept = append(kept, low, '\n'-1)
-			}
-			if low <= '\n' && '\n' < high {
-				kept = append(kept, '\n'+1, high)
-			}
-			if high < '\n' || low > '\n' {
-				kept = append(kept, low, high)
-			}
-		}
-		re.Rune = kept
-		if len(kept) == 0 {
-			re.Op = syntax.OpNoMatch
-		}
-	}
-	for _, sub := range re.Sub {
-		withinLine(sub)
-	}
+// hits are what a search found, to be shown.
+type hits struct {
+	grep.Found
+	q Query
+	v *view
 }
 
 // show writes the hits with the lines around them, neighbours as one group.
-func (g *search) show(answer *Answer) error {
+func (g *hits) show(answer *Answer) error {
 	var out strings.Builder
 	written := 0 // last line written
-	for i, h := range g.hits {
+	for i, h := range g.Hits {
 		block, last, err := g.group(h, i, written)
 		if err != nil {
 			return err
@@ -117,13 +57,13 @@ func (g *search) show(answer *Answer) error {
 			if i == 0 {
 				out.WriteString(clipText(block, g.q.Budget))
 				answer.ReturnedMatches = 1
-				if len(g.hits) > 1 {
-					h = g.hits[1]
+				if len(g.Hits) > 1 {
+					h = g.Hits[1]
 				}
 			}
 			answer.Truncated = true
-			if g.next = h.line; i == 0 && len(g.hits) < 2 {
-				g.next = 0
+			if g.Next = h.Line; i == 0 && len(g.Hits) < 2 {
+				g.Next = 0
 			}
 			break
 		}
@@ -132,8 +72,8 @@ func (g *search) show(answer *Answer) error {
 		answer.ReturnedMatches++
 	}
 	answer.Text = out.String()
-	answer.NextLine = g.next
-	answer.Truncated = answer.Truncated || g.next > 0
+	answer.NextLine = g.Next
+	answer.Truncated = answer.Truncated || g.Next > 0
 	answer.Lines = strings.Count(answer.Text, "\n")
 	if answer.Text != "" {
 		answer.Lines++
@@ -143,12 +83,12 @@ func (g *search) show(answer *Answer) error {
 
 // group renders one hit: what of its context was not written yet, the line itself, and the lines behind
 // it up to the next hit, which brings its own.
-func (g *search) group(h hit, i, written int) (string, int, error) {
-	from, to := max(h.line-g.q.Context, written+1, 1), h.line
+func (g *hits) group(h grep.Hit, i, written int) (string, int, error) {
+	from, to := max(h.Line-g.q.Context, written+1, 1), h.Line
 	if g.q.Context > 0 {
-		to = min(h.line+g.q.Context, g.v.Index.Lines())
-		if i+1 < len(g.hits) {
-			to = min(to, g.hits[i+1].line-1)
+		to = min(h.Line+g.q.Context, g.v.Index.Lines())
+		if i+1 < len(g.Hits) {
+			to = min(to, g.Hits[i+1].Line-1)
 		}
 	}
 	var out []string
@@ -164,11 +104,11 @@ func (g *search) group(h hit, i, written int) (string, int, error) {
 		if err != nil {
 			return "", 0, err
 		}
-		if n != h.line {
+		if n != h.Line {
 			out = append(out, fmt.Sprintf("%d- %s", n, shown(line)))
 			continue
 		}
-		text, err := g.around(line, h.match)
+		text, err := g.around(line, h.Match)
 		if err != nil {
 			return "", 0, err
 		}
@@ -178,7 +118,7 @@ func (g *search) group(h hit, i, written int) (string, int, error) {
 }
 
 // around shows a line clipped so that the match is in it.
-func (g *search) around(line byline.Line, match int64) (string, error) {
+func (g *hits) around(line byline.Line, match int64) (string, error) {
 	if end := runes(line.Head, maxShownLine); match < int64(end) && (line.Size == int64(end) || match < int64(end)*2/3) {
 		return shown(line), nil
 	}
@@ -201,19 +141,4 @@ func (g *search) around(line byline.Line, match int64) (string, error) {
 		text += fmt.Sprintf("…[+%d bytes at offset %d]", rest, line.At+from+int64(start+length))
 	}
 	return text, nil
-}
-
-// runeReader feeds a regular expression and remembers why the feed ended.
-type runeReader struct {
-	*bufio.Reader
-	err error
-}
-
-// ReadRune implements io.RuneReader.
-func (r *runeReader) ReadRune() (rune, int, error) {
-	c, size, err := r.Reader.ReadRune()
-	if err != nil {
-		r.err = err
-	}
-	return c, size, err
 }

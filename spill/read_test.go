@@ -15,6 +15,7 @@ import (
 
 	"github.com/proxy-dispatch/proxy-dispatch/spill/brief"
 	"github.com/proxy-dispatch/proxy-dispatch/spill/byline"
+	"github.com/proxy-dispatch/proxy-dispatch/spill/grep"
 	"github.com/proxy-dispatch/proxy-dispatch/spill/shape"
 )
 
@@ -158,7 +159,7 @@ func FuzzGrep(f *testing.F) {
 	s := newShelf(f, Options{})
 	f.Fuzz(func(t *testing.T, pattern, data string, invert bool) {
 		alone, err := regexp.Compile("(?i)" + pattern)
-		re, _, ours := linePattern(pattern)
+		re, ours := grep.Compile(pattern)
 		if err != nil || ours != nil || len(pattern) > 100 || len(data) > 2000 {
 			return
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/proxy-dispatch/proxy-dispatch/spill/byline"
 	"github.com/proxy-dispatch/proxy-dispatch/spill/layout"
 	"github.com/proxy-dispatch/proxy-dispatch/spill/shape"
+	"github.com/proxy-dispatch/proxy-dispatch/spill/tabular"
 )
 
 // maxValue is how many bytes a value handed on whole, or a text taken apart in memory, may have.
@@ -179,19 +180,19 @@ func (v *view) shownAs(q Query) (shown *view, form string, err error) {
 		if err != nil {
 			return nil, "", err
 		}
-		text, rows, err := written(data, q.Format)
+		text, rows, err := tabular.Write(data, q.Format)
 		if err != nil {
 			return nil, "", err
 		}
 		shown = viewOf(text, false)
 		shown.rows = rows
 		return shown, q.Format, nil
-	case v.Size <= maxCompare:
-		data, err := v.all(maxCompare)
+	case v.Size <= tabular.MaxCompare:
+		data, err := v.all(tabular.MaxCompare)
 		if err != nil {
 			return nil, "", err
 		}
-		if form, text, rows := smallest(data); form != "" {
+		if form, text, rows := tabular.Smallest(data); form != "" {
 			shown = viewOf(text, false)
 			shown.rows = rows
 			return shown, form, nil

@@ -1,4 +1,4 @@
-package spill
+package grep
 
 import (
 	"bufio"
@@ -14,35 +14,55 @@ import (
 	"github.com/proxy-dispatch/proxy-dispatch/spill/byline"
 )
 
+// Search says what is looked for, and where.
+type Search struct {
+	Pattern  *Pattern
+	Text     io.ReaderAt
+	Index    *byline.Index // of the text
+	From, To int           // lines searched, from 1, inclusive
+	Invert   bool          // the lines that do not match
+	Limit    int           // hits returned; all are counted
+}
+
+// Found is what a search gave.
+type Found struct {
+	Count int
+	Hits  []Hit // the first of them
+	Next  int   // line of the first hit that is not among Hits, 0 if there is none
+}
+
+// Run searches. It ends early when ctx does.
+func (s Search) Run(ctx context.Context) (Found, error) {
+	g := &search{Search: s, re: s.Pattern.re, tree: s.Pattern.tree}
+	err := g.run(ctx)
+	return g.Found, err
+}
+
 // search goes once through the lines, block by block, on as many processors as there are, at most four. Where a line
 // stands in the text is known from the index, so only lines that are shown are counted up to.
 type search struct {
+	Search
+	Found
 	re    *regexp.Regexp
 	tree  *syntax.Regexp
-	q     Query
-	v     *view
 	from  int64 // bytes searched
 	end   int64
 	quick *fragment // nil: every line is looked at
 	whole bool      // the fragment is the whole pattern
-
-	count int
-	hits  []hit // the first of them
-	next  int   // line of the first hit that is not shown
 }
 
 // found is what one block gave.
 type found struct {
 	count int
-	hits  []hit
+	hits  []Hit
 	err   error
 }
 
-func (g *search) run(ctx context.Context, last int) (err error) {
-	if g.from, err = g.v.Index.Start(g.v.r, g.q.FromLine); err != nil {
+func (g *search) run(ctx context.Context) (err error) {
+	if g.from, err = g.Index.Start(g.Text, g.From); err != nil {
 		return err
 	}
-	if g.end, err = g.v.Index.Start(g.v.r, last+1); err != nil {
+	if g.end, err = g.Index.Start(g.Text, g.To+1); err != nil {
 		return err
 	}
 	if g.from >= g.end {
@@ -80,8 +100,8 @@ func (g *search) run(ctx context.Context, last int) (err error) {
 		if r.err != nil {
 			return r.err
 		}
-		g.count += r.count
-		g.hits = append(g.hits, r.hits[:min(len(r.hits), g.q.Limit+1-len(g.hits))]...)
+		g.Count += r.count
+		g.Hits = append(g.Hits, r.hits[:min(len(r.hits), g.Limit+1-len(g.Hits))]...)
 	}
 	if err := ctx.Err(); err != nil {
 		return err
@@ -92,10 +112,10 @@ func (g *search) run(ctx context.Context, last int) (err error) {
 // prepare looks at a sample of the text, to choose what to look for first.
 func (g *search) prepare() error {
 	sample := make([]byte, min(g.end-g.from, byline.Block))
-	if err := byline.ReadAt(g.v.r, sample, g.from+(g.end-g.from-int64(len(sample)))/2); err != nil {
+	if err := byline.ReadAt(g.Text, sample, g.from+(g.end-g.from-int64(len(sample)))/2); err != nil {
 		return err
 	}
-	if g.q.Invert {
+	if g.Invert {
 		return nil
 	}
 	all := fragments(g.tree)
@@ -106,16 +126,16 @@ func (g *search) prepare() error {
 
 // number finds the numbers of the lines that are shown, and of the one behind.
 func (g *search) number() error {
-	for i := range g.hits {
-		n, err := g.v.Index.Number(g.v.r, g.hits[i].at)
+	for i := range g.Hits {
+		n, err := g.Index.Number(g.Text, g.Hits[i].At)
 		if err != nil {
 			return err
 		}
-		g.hits[i].line = n
+		g.Hits[i].Line = n
 	}
-	if len(g.hits) > g.q.Limit {
-		g.next = g.hits[g.q.Limit].line
-		g.hits = g.hits[:g.q.Limit]
+	if len(g.Hits) > g.Limit {
+		g.Next = g.Hits[g.Limit].Line
+		g.Hits = g.Hits[:g.Limit]
 	}
 	return nil
 }
@@ -175,7 +195,7 @@ func (w *worker) read(at, end int64) ([]byte, error) {
 			w.buf = append(make([]byte, 0, 2*cap(w.buf)+more), w.buf...)
 		}
 		w.buf = w.buf[:n+more]
-		if err := byline.ReadAt(w.v.r, w.buf[n:], at+int64(n)); err != nil {
+		if err := byline.ReadAt(w.Text, w.buf[n:], at+int64(n)); err != nil {
 			return nil, err
 		}
 		if n > 0 {
@@ -216,7 +236,7 @@ func (w *worker) all(f *found, b []byte, at int64) {
 		if n := bytes.IndexByte(b[i:], '\n'); n >= 0 {
 			end = i + n
 		}
-		if w.matches(b[i:end]) != w.q.Invert {
+		if w.matches(b[i:end]) != w.Invert {
 			w.add(f, b[i:end], at+int64(i))
 		}
 		i = end + 1
@@ -237,13 +257,13 @@ func (w *worker) matches(line []byte) bool {
 
 func (w *worker) add(f *found, line []byte, at int64) {
 	f.count++
-	if len(f.hits) > w.q.Limit {
+	if len(f.hits) > w.Limit {
 		return
 	}
-	h := hit{at: at}
-	if !w.q.Invert {
+	h := Hit{At: at}
+	if !w.Invert {
 		if m := w.re.FindIndex(line); m != nil {
-			h.match = int64(m[0])
+			h.Match = int64(m[0])
 		}
 	}
 	f.hits = append(f.hits, h)
@@ -251,27 +271,27 @@ func (w *worker) add(f *found, line []byte, at int64) {
 
 // long searches one line too long for memory as it is read.
 func (w *worker) long(f *found, at int64) error {
-	n, err := w.v.Index.Number(w.v.r, at)
+	n, err := w.Index.Number(w.Text, at)
 	if err != nil {
 		return err
 	}
-	end, err := w.v.Index.Start(w.v.r, n+1)
+	end, err := w.Index.Start(w.Text, n+1)
 	if err != nil {
 		return err
 	}
-	if int64(n) <= w.v.Index.Feeds {
+	if int64(n) <= w.Index.Feeds {
 		end-- // its feed
 	}
-	source := &runeReader{Reader: bufio.NewReaderSize(io.NewSectionReader(w.v.r, at, end-at), byline.Block)}
+	source := &runeReader{Reader: bufio.NewReaderSize(io.NewSectionReader(w.Text, at, end-at), byline.Block)}
 	m := w.re.FindReaderIndex(source)
 	if source.err != nil && !errors.Is(source.err, io.EOF) {
 		return source.err
 	}
-	if (m == nil) == w.q.Invert {
+	if (m == nil) == w.Invert {
 		f.count++
-		h := hit{at: at}
+		h := Hit{At: at}
 		if m != nil {
-			h.match = int64(m[0])
+			h.Match = int64(m[0])
 		}
 		f.hits = append(f.hits, h)
 	}

@@ -1,4 +1,4 @@
-package spill
+package grep
 
 import (
 	"encoding/binary"
