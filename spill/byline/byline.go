@@ -24,6 +24,7 @@ type Index struct {
 	Tail    int64 // bytes behind the last feed
 }
 
+// Write implements io.Writer; it takes all.
 func (x *Index) Write(p []byte) (int, error) {
 	n := len(p)
 	for len(p) > 0 {
@@ -115,7 +116,7 @@ func (x *Index) Number(r io.ReaderAt, at int64) (int, error) {
 
 // Line is a line, as far as it is needed.
 type Line struct {
-	Number int
+	Number int    // from 1
 	At     int64  // where it begins
 	Head   []byte // its first bytes, at most HeadSize
 	Size   int64  // all its bytes, without the feed
@@ -130,6 +131,7 @@ type Reader struct {
 	buf  []byte // bytes read ahead, from at on
 }
 
+// NewReader returns a Reader whose first line is the given one, from 1.
 func NewReader(r io.ReaderAt, x *Index, line int) (*Reader, error) {
 	at, err := x.Start(r, line)
 	return &Reader{r: r, x: x, next: line, at: at}, err

@@ -1,3 +1,4 @@
+// Package layout writes JSON line by line, changing only the white space between tokens, and takes that back.
 package layout
 
 import (
@@ -195,12 +196,13 @@ func measure(b []byte, i, limit int) (end int, fits, spaced bool) {
 
 // Stripper writes JSON without the white space between its tokens. Writes may be cut anywhere.
 type Stripper struct {
-	W       io.Writer
+	W       io.Writer // where it goes
 	inside  bool // a string
 	escaped bool // the next byte
 	buf     []byte
 }
 
+// Write implements io.Writer.
 func (s *Stripper) Write(p []byte) (int, error) {
 	s.buf = s.buf[:0]
 	for i := 0; i < len(p); i++ {

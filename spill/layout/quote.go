@@ -11,12 +11,14 @@ import (
 // that a text can be put back into its string by naming the style instead of keeping the string.
 type Style string
 
+// The styles of the libraries in use.
 const (
 	Short Style = "short" // only what must be escaped
 	HTML  Style = "html"  // besides < > & and the two line separators
 	ASCII Style = "ascii" // besides all that is not ASCII
 )
 
+// Styles are all of them, the usual one first.
 var Styles = []Style{Short, HTML, ASCII}
 
 // Quoter writes a text as the inside of a JSON string. Writes may be cut anywhere.
@@ -27,6 +29,7 @@ type Quoter struct {
 	buf   []byte
 }
 
+// Write implements io.Writer.
 func (q *Quoter) Write(p []byte) (int, error) {
 	n := len(p)
 	if len(q.held) > 0 {

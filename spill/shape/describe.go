@@ -36,7 +36,8 @@ type About struct {
 const (
 	maxSample = 200 // bytes
 	maxKeys   = 20
-	MaxKey    = 40 // bytes
+	// MaxKey is how many bytes of a name are shown.
+	MaxKey = 40
 )
 
 // Describe looks at data in memory; of long lists it looks at a sample.

@@ -136,6 +136,7 @@ func (n *node) often(k *key) string {
 	return fmt.Sprintf("?%d%%", min(max(k.seen*100/n.objects, 1), 99))
 }
 
+// Key is the name of a member as shapes show it: clipped, in quotes where it is no word.
 func Key(name string, max int) string {
 	name = brief.Clip(name, max)
 	if name == "" || strings.ContainsAny(name, " {}[]:,|?\"") {
