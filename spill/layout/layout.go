@@ -197,8 +197,8 @@ func measure(b []byte, i, limit int) (end int, fits, spaced bool) {
 // Stripper writes JSON without the white space between its tokens. Writes may be cut anywhere.
 type Stripper struct {
 	W       io.Writer // where it goes
-	inside  bool // a string
-	escaped bool // the next byte
+	inside  bool      // a string
+	escaped bool      // the next byte
 	buf     []byte
 }
 
