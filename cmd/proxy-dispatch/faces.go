@@ -30,12 +30,8 @@ func (p *program) face(name string) (serve.Face, error) {
 }
 
 func proxyOptions(p *program) proxyface.Options {
-	o := proxyface.Options{Dispatcher: p.dispatcher, ToolName: p.cfg.Proxy.ToolName, Prefixes: map[string]string{},
-		StringArguments: p.cfg.Definition.Arguments == "string"}
-	for i := range p.cfg.Servers {
-		o.Prefixes[p.cfg.Servers[i].Name] = p.cfg.Prefix(&p.cfg.Servers[i])
-	}
-	return o
+	return proxyface.Options{Dispatcher: p.dispatcher, ToolName: p.cfg.Proxy.ToolName, StringArguments: p.cfg.Definition.Arguments == "string",
+		Prefix: func(server string) string { return p.inForce.Load().Prefix(server) }}
 }
 
 // faces makes what agents see: the exposed faces as one, and each by its path over HTTP.

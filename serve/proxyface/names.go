@@ -50,30 +50,32 @@ const cachedViews = 32
 func (f *Face) namesOf(v *view.View) *names {
 	f.names.mu.Lock()
 	defer f.names.mu.Unlock()
-	if n := f.names.all[v]; n != nil {
+	if n := f.names.all[v]; n != nil && n.still(f.o.Prefix) {
 		return n
 	}
 	if len(f.names.all) >= cachedViews || f.names.all == nil {
 		f.names.all = map[*view.View]*names{}
 	}
-	n := nameAll(v, f.o.ToolName, f.o.Prefixes)
+	n := nameAll(v, f.o.ToolName, f.o.Prefix)
 	f.names.all[v] = n
 	return n
 }
 
-// prefixOf is what stands before the names of a server's offers.
-func prefixOf(server string, prefixes map[string]string) string {
-	if p, ok := prefixes[server]; ok {
-		return p
+// still reports whether the prefixes are those that the names were made with.
+func (n *names) still(prefix func(string) string) bool {
+	for server, was := range n.prefix {
+		if prefix(server) != was {
+			return false
+		}
 	}
-	return server + defaultSeparator
+	return true
 }
 
 // nameAll names what is seen: the offers of the servers in their order, then the tool itself.
-func nameAll(v *view.View, toolName string, prefixes map[string]string) *names {
+func nameAll(v *view.View, toolName string, prefix func(string) string) *names {
 	n := &names{view: v, offers: map[catalog.Kind][]*offer{}, byName: map[catalog.Kind]map[string][]*offer{}, prefix: map[string]string{}}
 	for _, s := range v.Snapshot.Servers {
-		n.prefix[s.Name] = prefixOf(s.Name, prefixes)
+		n.prefix[s.Name] = prefix(s.Name)
 	}
 	for _, kind := range []catalog.Kind{catalog.Tool, catalog.Resource, catalog.Prompt} {
 		var offers []*offer

@@ -23,9 +23,9 @@ type Options struct {
 	Dispatcher *dispatch.Dispatcher
 	// ToolName is the tool's name; default "proxy".
 	ToolName string
-	// Prefixes is what stands before the names of a server's offers, its separator included, by the server's name. The
-	// default is the server's name and "_".
-	Prefixes map[string]string
+	// Prefix is what stands before the names of a server's offers, its separator included; it may change while the face
+	// is used. nil: the server's name and "_".
+	Prefix func(server string) string
 	// StringArguments makes `args` a JSON string in the definition, for strict hosts. Both forms are taken in any case.
 	StringArguments bool
 }
@@ -45,6 +45,9 @@ func New(o Options) (*Face, error) {
 	}
 	if o.ToolName == "" {
 		o.ToolName = ToolName
+	}
+	if o.Prefix == nil {
+		o.Prefix = func(server string) string { return server + defaultSeparator }
 	}
 	return &Face{o: o, definition: define(o.ToolName, o.StringArguments)}, nil
 }

@@ -226,7 +226,14 @@ func TestListedIsReachable(t *testing.T) {
 		"one in another": {"a": "notes_", "a_b": "notes_e"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f, _ := newFace(t, func(o *Options) { o.Prefixes = prefixes })
+			f, _ := newFace(t, func(o *Options) {
+				o.Prefix = func(server string) string {
+					if p, given := prefixes[server]; given {
+						return p
+					}
+					return server + "_"
+				}
+			})
 			for _, kind := range []string{"tool", "resource", "prompt"} {
 				seen := map[string]bool{}
 				names := listedNames(t, f, kind, 2)
@@ -378,6 +385,17 @@ func TestDefinition(t *testing.T) {
 			if !known {
 				t.Errorf("%s is no parameter", name)
 			}
+		}
+	}
+}
+
+func TestPrefixChanges(t *testing.T) {
+	prefix := "notes_"
+	f, _ := newFace(t, func(o *Options) { o.Prefix = func(string) string { return prefix } })
+	for _, prefix = range []string{"n.", "", "notes_"} {
+		r := useTool(t, f, fmt.Sprintf(`{"action":"call","type":"tool","path":%q,"args":{"message":"x"}}`, prefix+"echo"))
+		if got := r.Get("content.0.text").String(); got != "x" {
+			t.Errorf("prefix %q: got %s", prefix, r.Raw)
 		}
 	}
 }

@@ -15,16 +15,19 @@ type Proxy struct {
 }
 
 // Prefix is what stands before the names of a server's offers in the face proxy, its separator included.
-func (c *Config) Prefix(s *Server) string {
-	prefix, separator := s.Name, "_"
+func (c *Config) Prefix(server string) string {
+	prefix, separator := server, "_"
 	if c.Proxy.Separator != nil {
 		separator = *c.Proxy.Separator
 	}
-	if s.Separator != nil {
-		separator = *s.Separator
-	}
-	if s.Prefix != nil {
-		prefix = *s.Prefix
+	if i := slices.IndexFunc(c.Servers, func(s Server) bool { return s.Name == server }); i >= 0 {
+		s := &c.Servers[i]
+		if s.Separator != nil {
+			separator = *s.Separator
+		}
+		if s.Prefix != nil {
+			prefix = *s.Prefix
+		}
 	}
 	if prefix == "" {
 		return "" // nothing to separate
