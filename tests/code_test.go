@@ -3,6 +3,8 @@ package tests
 import (
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -67,5 +69,57 @@ func TestCodeIsOff(t *testing.T) {
 	s := serve(t, config("", fix("fix")))
 	if got := s.run("return 1").text(); !strings.Contains(got, "switched off") {
 		t.Errorf("got %s", got)
+	}
+}
+
+const ordersModule = `
+import { best } from "./lib/best.js";
+let calls = 0;
+export const top = {
+	name: "top_customers",
+	description: "The customers who bought most in a country.",
+	inputSchema: { type: "object", properties: { country: { type: "string" } }, required: ["country"] },
+	async run({ country }, ctx) {
+		const rows = await ctx.tools.orders.query_rows({ rows: 500, filter: { country } });
+		ctx.log("rows", rows.length);
+		ctx.progress(1, 2, "summing");
+		return { calls: ++calls, top: best(rows, 3), seen: (await ctx.search("rows")).length > 0 };
+	},
+};
+export const description = "Fails, always.";
+export async function failing(args, ctx) { return await ctx.call("orders/query_rows", { rows: "many", ...args }) }
+`
+
+// TestCustomTool calls a tool that a module defines, like any other.
+func TestCustomTool(t *testing.T) {
+	t.Parallel()
+	h := newHome(t, config(`"views": {"shop": {"exposure": "dispatch", "tools": {"orders": {"describe_table": {}}},
+		"custom_tools": [{"module": "tools/orders.js#top"}, {"module": "tools.orders.failing"}]}}`, server{"orders", `{"builtin":"dataset"}`}))
+	for name, text := range map[string]string{"tools/orders.js": ordersModule, "tools/lib/best.js": `export const best = (rows, n) => rows.sort((a, b) => b.amount - a.amount).slice(0, n).map((o) => o.customer);`} {
+		file := filepath.Join(h.dir, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := h.serve(t, "--expose", "view:shop")
+	if got := s.do(`{"action":"search","query":"customers who bought most"}`).ok().text(); !strings.Contains(got, "top_customers(country: string)") {
+		t.Errorf("search: got %s", got)
+	}
+	for range 2 { // each call begins anew
+		if got := s.tool("top_customers", `{"country":"DE"}`, "").ok().text(); !strings.Contains(got, `"calls":1`) || !strings.Contains(got, `"seen":true`) {
+			t.Errorf("call: got %s", got)
+		}
+	}
+	if got := s.tool("top_customers", `{}`, "").text(); !strings.Contains(got, "invalid_arguments") {
+		t.Errorf("without arguments: got %s", got)
+	}
+	if got := s.tool("failing", `{}`, "").text(); !strings.Contains(got, "invalid_arguments") || !strings.Contains(got, "Ran and failed.") {
+		t.Errorf("a tool that fails: got %s", got)
+	}
+	if got := s.tool("orders/query_rows", `{"rows":1}`, "").text(); !strings.Contains(got, "unknown_tool") {
+		t.Errorf("what the view does not show: got %s", got)
 	}
 }

@@ -20,6 +20,7 @@ import (
 
 // shaping is what views, hooks and tools of our own of a configuration are made of, with what they hold open.
 type shaping struct {
+	modules modules // of hooks and tools, read anew with each configuration
 	views   map[string]view.Definition
 	hooks   []dispatch.HookRule
 	made    map[string][]dispatch.Made
@@ -31,7 +32,8 @@ const poolSize = 4
 
 // shape builds the views, hooks and tools of our own. Close ends what it started.
 func (p *program) shape(cfg *config.Config) (s *shaping, err error) {
-	s = &shaping{views: map[string]view.Definition{}, made: map[string][]dispatch.Made{}}
+	s = &shaping{views: map[string]view.Definition{}, made: map[string][]dispatch.Made{}, modules: modules{limits: limitsOf(cfg)}}
+	s.closers = append(s.closers, s.modules.Close)
 	for _, v := range cfg.Views {
 		s.views[v.Name] = v.Definition
 	}
@@ -49,7 +51,7 @@ func (p *program) shape(cfg *config.Config) (s *shaping, err error) {
 		s.made[c.View] = append(s.made[c.View], compositeTool{c.Tool})
 	}
 	for _, c := range cfg.Custom {
-		tool, err := p.modules.customTool("", c.File+"#"+c.Export)
+		tool, err := s.modules.customTool("", c.File+"#"+c.Export)
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("%s: %w", place(cfg, c.Line, "custom_tools"), err), s.Close())
 		}
@@ -77,7 +79,7 @@ func (s *shaping) Close() error {
 func (p *program) hook(s *shaping, cfg *config.Config, h *config.Hook, watch *process.Watcher) (dispatch.Hook, error) {
 	switch {
 	case h.Module != "":
-		m, export, err := p.modules.load("", h.Module+"#"+h.Export)
+		m, export, err := s.modules.load("", h.Module+"#"+h.Export)
 		if err != nil {
 			return nil, err
 		}

@@ -26,10 +26,8 @@ type scripts struct {
 	limits script.Limits
 }
 
-// openScripts readies the modules, and the running of code where that is switched on.
+// openScripts readies the running of code, where it is switched on.
 func (p *program) openScripts() dispatch.Scripts {
-	p.modules.limits = limitsOf(p.cfg)
-	p.closers = append(p.closers, p.modules.Close)
 	if !p.cfg.Script.Enabled {
 		return nil
 	}
@@ -72,7 +70,7 @@ func scriptError(err error) error {
 	return out
 }
 
-// modules are the files of JavaScript that the configuration names, each loaded once. They are closed with the program.
+// modules are the files of JavaScript that the configuration names, each loaded once. Close ends them.
 type modules struct {
 	limits script.Limits
 	mu     sync.Mutex

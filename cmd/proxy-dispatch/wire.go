@@ -45,7 +45,6 @@ type program struct {
 	trusted     *trust.Book    // what tools said of themselves when they were trusted
 	admin       http.Handler   // changes of this program; behind a token where it is shown
 	door        *doorkeeper    // nil: everybody comes in
-	modules     modules        // of hooks and tools
 	shaping     *shaping       // of the configuration in force; reloading guards it once we serve
 	closers     []func() error // run last to first
 }
