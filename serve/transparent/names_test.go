@@ -1,6 +1,7 @@
 package transparent
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -130,6 +131,29 @@ func FuzzCursors(f *testing.F) {
 		}
 		if again, err := readCursor("tools", c.String()); err != nil || again != c {
 			t.Errorf("%q: got %v, %v, want %v", text, again, err, c)
+		}
+	})
+}
+
+// FuzzResults holds that a result stays JSON whatever it holds, and stays as it is where URIs and ids stay.
+func FuzzResults(f *testing.F) {
+	f.Add([]byte(`{"content":[{"uri":"a","type":"resource_link"},{"type":"resource","resource":{"uri":"b"}}],"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"7"}}}`))
+	f.Add([]byte(`{"messages":[{"content":{"type":"resource","resource":{"uri":"b"}}}],"contents":[{"uri":"a"}],"tasks":[{"taskId":"x"}],"task":{"taskId":1}}`))
+	same := func(own string) string { return own }
+	other := func(own string) string { return own + "\"ü" }
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		if !json.Valid(raw) {
+			return
+		}
+		for name, s := range map[string]shape{"tool": toolResult, "prompt": promptResult, "resource": resourceResult, "tasks": tasks, "task": task} {
+			w := rewriter{raw: raw, uri: same, task: same}
+			if got := w.rewrite(s).Raw(); string(got) != string(raw) {
+				t.Errorf("%s: %s became %s", name, raw, got)
+			}
+			w = rewriter{raw: raw, uri: other, task: other}
+			if got := w.rewrite(s).Raw(); !json.Valid(got) {
+				t.Errorf("%s: %s became %s", name, raw, got)
+			}
 		}
 	})
 }

@@ -49,7 +49,7 @@ type Options struct {
 	// Plain shows names and URIs as the servers gave them, as far as they do not clash; else all say whose they are.
 	Plain bool
 	// Patience bounds how long the lists wait, from the first on, for servers of which nothing is known, not even
-	// from an earlier run; 0 means 2 s, negative never.
+	// from an earlier run; 0 means 3 s, negative never.
 	Patience time.Duration
 	// Spill keeps tools' results that are over an agent's inline budget and shows a report in their place, which names
 	// the resource to read them by.
@@ -85,7 +85,7 @@ func New(o Options) *Face {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	if o.Patience == 0 {
-		o.Patience = 2 * time.Second
+		o.Patience = 3 * time.Second
 	}
 	f := &Face{o: o, tables: map[*view.View]*table{}, told: map[string]bool{}, subjects: map[about]*subject{}, levels: map[string]wish{}}
 	f.life, f.end = context.WithCancel(context.Background())
