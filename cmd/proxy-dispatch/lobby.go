@@ -21,7 +21,7 @@ const answerable = `{"roots":{"listChanged":true},"sampling":{"context":{},"tool
 // call reaches the only one, and servers hear who uses them. It is safe for concurrent use.
 type lobby struct {
 	fleet *downstream.Fleet
-	// only is set over stdio: the one agent is who all servers are told of. It is called once that is known.
+	// only is set over stdio, where the one agent is who all servers are told of. It is called each time that is known.
 	only func()
 
 	mu    sync.Mutex

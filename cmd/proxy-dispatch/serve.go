@@ -104,8 +104,12 @@ func (c *console) serve(ctx context.Context, s serving, words []string) error {
 	p.closers = append(p.closers, func() func() error { stop := p.keepTrust(); return func() error { stop(); return nil } }())
 	p.admin = control.Handler("/admin", steering)
 	if address == "" {
-		o.OnListed, p.lobby.only = start, start
-		soon := time.AfterFunc(startSoon, start)
+		o.OnListed, p.lobby.only = start, func() {}
+		patience := startSoon
+		if slices.Contains(s.exposed(cfg), "transparent") { // whose lists wait for servers, which are told who the agent is
+			p.lobby.only, patience = start, startLater
+		}
+		soon := time.AfterFunc(patience, start)
 		err = serve.Stdio(ctx, o, c.in, c.out)
 		soon.Stop()
 	} else {
@@ -129,6 +133,9 @@ func (c *console) boundMemory() {
 // startSoon is when the servers start at the latest: after the agent has its first tools/list, because
 // starting processes would compete with it, and a call or search before that starts what it needs.
 const startSoon = 200 * time.Millisecond
+
+// startLater is the same where servers start as soon as the agent has said who it is.
+const startLater = time.Second
 
 // failed makes a failure to serve one of the program, not of its usage.
 func failed(err error) error {

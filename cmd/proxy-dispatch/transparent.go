@@ -8,22 +8,26 @@ import (
 	"github.com/proxy-dispatch/proxy-dispatch/serve/transparent"
 )
 
-// transparentFace makes the face transparent, which follows what the catalog and the servers say until Close.
+// transparentFace makes the face transparent.
 func (p *program) transparentFace() serve.Face {
 	t := p.cfg.Transparent
-	servers := surroundings{p}
-	p.transparent = transparent.New(transparent.Options{Dispatcher: p.dispatcher, Servers: servers,
-		Plain: t.Names == "plain", Patience: t.Wait, Spill: t.Spill, Log: p.log})
-	unwatch := p.catalog.Watch(p.transparent.Changed)
-	p.closers = append(p.closers, func() error { unwatch(); p.transparent.Close(); return nil })
-	return p.transparent
+	return p.passing(transparent.Options{Plain: t.Names == "plain", Spill: t.Spill})
 }
 
 // restFace answers for resources and prompts in tool views, by their plain names.
-func (p *program) restFace() serve.Face {
-	f := transparent.New(transparent.Options{Dispatcher: p.dispatcher, Servers: surroundings{p}, Plain: true, Patience: p.cfg.Transparent.Wait, Log: p.log})
+func (p *program) restFace() serve.Face { return p.passing(transparent.Options{Plain: true}) }
+
+// passing makes a face that follows what the catalog and the servers say until Close.
+func (p *program) passing(o transparent.Options) serve.Face {
+	if p.wishes == nil {
+		p.wishes = transparent.NewWishes(p.dispatcher, surroundings{p}, p.log)
+		p.closers = append(p.closers, func() error { p.wishes.Close(); return nil })
+	}
+	o.Dispatcher, o.Servers, o.Wishes, o.Patience, o.Log = p.dispatcher, surroundings{p}, p.wishes, p.cfg.Transparent.Wait, p.log
+	f := transparent.New(o)
+	p.passed = append(p.passed, f)
 	unwatch := p.catalog.Watch(f.Changed)
-	p.closers = append(p.closers, func() error { unwatch(); f.Close(); return nil })
+	p.closers = append(p.closers, func() error { unwatch(); return nil })
 	return f
 }
 

@@ -39,14 +39,16 @@ type program struct {
 	bucket     *bucket.Bucket // nil: results are kept in a folder
 	dispatcher *dispatch.Dispatcher
 	observer   *observe.Observer // of a lasting program
-	// transparent hears what servers say; it is set before any server is started, nil if nobody sees it.
-	transparent *transparent.Face
-	lobby       *lobby         // of a lasting program
-	trusted     *trust.Book    // what tools said of themselves when they were trusted
-	admin       http.Handler   // changes of this program; behind a token where it is shown
-	door        *doorkeeper    // nil: everybody comes in
-	shaping     *shaping       // of the configuration in force; reloading guards it once we serve
-	closers     []func() error // run last to first
+	// passed are the faces that hear what servers say, and wishes what their agents want to hear; they are made before
+	// any server is started.
+	passed  []*transparent.Face
+	wishes  *transparent.Wishes
+	lobby   *lobby         // of a lasting program
+	trusted *trust.Book    // what tools said of themselves when they were trusted
+	admin   http.Handler   // changes of this program; behind a token where it is shown
+	door    *doorkeeper    // nil: everybody comes in
+	shaping *shaping       // of the configuration in force; reloading guards it once we serve
+	closers []func() error // run last to first
 }
 
 // wiring says what a command needs of the house.
@@ -241,13 +243,12 @@ func (p *program) follow(e downstream.Event) {
 			p.catalog.Schedule(e.Server)
 		}
 	}
-	if p.transparent == nil {
-		return
-	}
-	switch e.Kind {
-	case downstream.Ready:
-		p.transparent.Ready(e.Server, e.Asker)
-	case downstream.Said:
-		p.transparent.Said(e.Server, e.Asker, e.Method, e.Params)
+	switch {
+	case e.Kind == downstream.Ready && p.wishes != nil:
+		p.wishes.Ready(e.Server, e.Asker)
+	case e.Kind == downstream.Said:
+		for _, f := range p.passed {
+			f.Said(e.Server, e.Asker, e.Method, e.Params)
+		}
 	}
 }

@@ -263,8 +263,8 @@ func TestSubscriptions(t *testing.T) {
 	if diff := cmp.Diff([]string{said, `notifications/resources/updated {"uri":"` + resourceURI("a", "mem://a/part") + `","proxy":{"server":"a"}}`}, two.told()); diff != "" {
 		t.Errorf("two (-want +got):\n%s", diff)
 	}
-	f.Ready("b", "")
-	f.errands.Wait()
+	f.wishes.Ready("b", "")
+	f.wishes.errands.Wait()
 	if diff := cmp.Diff([]string{`resources/subscribe b {"uri":"mem://note"}`}, w.sent()); diff != "" {
 		t.Errorf("a new session (-want +got):\n%s", diff)
 	}
@@ -274,16 +274,16 @@ func TestSubscriptions(t *testing.T) {
 		t.Errorf("sent %q while one still reads", got)
 	}
 	leaveTwo()
-	f.errands.Wait()
+	f.wishes.errands.Wait()
 	if got := w.sent(); len(got) != 2 || !strings.HasPrefix(got[0], "resources/unsubscribe ") || !strings.HasPrefix(got[1], "resources/unsubscribe ") {
 		t.Errorf("sent %q, want both unsubscribed", got)
 	}
-	if len(f.subjects) != 0 {
-		t.Errorf("%d subjects are left", len(f.subjects))
+	if len(f.wishes.subjects) != 0 {
+		t.Errorf("%d subjects are left", len(f.wishes.subjects))
 	}
 	w.answers["resources/subscribe a mem://a"] = `!{"code":-32601,"message":"no"}`
-	if got := do(t, f, one.agent, "resources/subscribe", `{"uri":"mem://a"}`); !strings.HasPrefix(got, "!-32042") || len(f.subjects) != 0 {
-		t.Errorf("refused: got %s, %d subjects", got, len(f.subjects))
+	if got := do(t, f, one.agent, "resources/subscribe", `{"uri":"mem://a"}`); !strings.HasPrefix(got, "!-32042") || len(f.wishes.subjects) != 0 {
+		t.Errorf("refused: got %s, %d subjects", got, len(f.wishes.subjects))
 	}
 }
 
@@ -291,6 +291,7 @@ func TestLevels(t *testing.T) {
 	w := newWorld(t, twins)
 	f := newFace(t, w, false)
 	two := &listener{agent: dispatch.Agent{Session: "two"}}
+	defer f.Attach(&listener{agent: agentOne})()
 	leave := f.Attach(two)
 	for _, step := range []struct {
 		name string
@@ -302,10 +303,10 @@ func TestLevels(t *testing.T) {
 		{"one wants less than another", func() { do(t, f, agentOne, "logging/setLevel", `{"level":"alert"}`) }, []string{`logging/setLevel b {"level":"debug"}`}},
 		{"no level", func() { do(t, f, agentOne, "logging/setLevel", `{"level":"loud"}`) }, nil},
 		{"who wanted most is gone", leave, []string{`logging/setLevel b {"level":"alert"}`}},
-		{"a new session", func() { f.Ready("b", "") }, []string{`logging/setLevel b {"level":"alert"}`}},
+		{"a new session", func() { f.wishes.Ready("b", "") }, []string{`logging/setLevel b {"level":"alert"}`}},
 	} {
 		step.do()
-		f.errands.Wait()
+		f.wishes.errands.Wait()
 		if diff := cmp.Diff(step.want, w.sent()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", step.name, diff)
 		}
@@ -386,7 +387,7 @@ func TestSpilled(t *testing.T) {
 	w := newWorld(t, twins)
 	w.answers["tools/call a echo"] = `{"content":[{"type":"resource_link","uri":"spill://7?op=read"}]}`
 	f := New(Options{Dispatcher: w, Servers: w, Spill: true})
-	t.Cleanup(f.Close)
+	t.Cleanup(f.wishes.Close)
 	if got := do(t, f, agentOne, "tools/call", `{"name":"a__echo"}`); !strings.Contains(got, `"spill://7?op=read"`) {
 		t.Errorf("got %s, want the report's link as it is", got)
 	}

@@ -32,19 +32,21 @@ func (f *Face) setLevel(ctx context.Context, r serve.Request) (dispatch.Pieces, 
 	if level < 0 {
 		return nil, wrongParams("params.level must be one of %v", logLevels)
 	}
-	f.mu.Lock()
-	f.levels[r.Agent.Session] = wish{level, r.Agent}
-	f.mu.Unlock()
-	f.spread(ctx, r.Agent)
+	if len(f.listening(func(a dispatch.Agent) bool { return a.Session == r.Agent.Session })) > 0 { // else nobody would take it back
+		f.wishes.mu.Lock()
+		f.wishes.levels[r.Agent.Session] = wish{level, r.Agent}
+		f.wishes.mu.Unlock()
+		f.wishes.spread(ctx, r.Agent)
+	}
 	return nil, serve.ErrNoMethod
 }
 
 // spread tells every running server that logs which level is wanted.
-func (f *Face) spread(ctx context.Context, a dispatch.Agent) {
+func (w *Wishes) spread(ctx context.Context, a dispatch.Agent) {
 	var told sync.WaitGroup
-	for _, s := range f.o.Dispatcher.Seen(a).Snapshot.Servers {
-		if logs(s) && f.o.Servers.State(s.Name) == "ready" {
-			told.Go(func() { f.tellLevel(ctx, s.Name, f.sessionWith(a, s.Name)) })
+	for _, s := range w.dispatcher.Seen(a).Snapshot.Servers {
+		if logs(s) && w.servers.State(s.Name) == "ready" {
+			told.Go(func() { w.tellLevel(ctx, s.Name, w.sessionWith(a, s.Name)) })
 		}
 	}
 	told.Wait()
@@ -57,70 +59,28 @@ func logs(s *catalog.Server) bool {
 
 // tellLevel tells one server, in the session with one agent or (session "") with all, in the name of the agent that
 // wants most; that a server refuses is its affair.
-func (f *Face) tellLevel(ctx context.Context, server, session string) {
-	most, wanted := f.wantsMost(session)
+func (w *Wishes) tellLevel(ctx context.Context, server, session string) {
+	most, wanted := w.wantsMost(session)
 	if !wanted {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, soon)
 	defer cancel()
-	_, err := f.o.Dispatcher.Pass(ctx, most.agent, dispatch.PassRequest{Method: "logging/setLevel", Ref: catalog.Ref{Server: server},
+	_, err := w.dispatcher.Pass(ctx, most.agent, dispatch.PassRequest{Method: "logging/setLevel", Ref: catalog.Ref{Server: server},
 		Params: json.RawMessage(`{"level":"` + logLevels[most.level] + `"}`), Contact: dispatch.Contact{Asker: most.agent.Session}})
 	if err != nil {
-		f.o.Log.Debug("set the level of a server's log", "server", server, "error", err)
+		w.log.Debug("set the level of a server's log", "server", server, "error", err)
 	}
 }
 
 // wantsMost is the wish of the agent that wants most to hear, of one session or of all; false if none said.
-func (f *Face) wantsMost(session string) (most wish, wanted bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for one, w := range f.levels {
-		if (session == "" || one == session) && (!wanted || w.level < most.level) {
-			most, wanted = w, true
+func (w *Wishes) wantsMost(session string) (most wish, wanted bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for one, own := range w.levels {
+		if (session == "" || one == session) && (!wanted || own.level < most.level) {
+			most, wanted = own, true
 		}
 	}
 	return most, wanted
-}
-
-// Ready tells a server that has a new session, with one agent or (session "") with all, what was asked of the one before:
-// the level of its log and the resources to tell of. It does not block.
-func (f *Face) Ready(server, session string) {
-	wanted := map[catalog.Ref]dispatch.Agent{}
-	f.mu.Lock()
-	for key, s := range f.subjects {
-		if key.Server == server && key.session == session && len(s.readers) > 0 {
-			wanted[key.Ref] = s.agent
-		}
-	}
-	levels := len(f.levels)
-	f.mu.Unlock()
-	if len(wanted) == 0 && levels == 0 {
-		return
-	}
-	f.errand(func(ctx context.Context) {
-		f.tellLevel(ctx, server, session)
-		for ref, agent := range wanted {
-			if err := f.tell(ctx, agent, "resources/subscribe", ref); err != nil {
-				f.o.Log.Warn("subscribe again", "resource", ref.String(), "error", err)
-			}
-		}
-	})
-}
-
-// errand runs what concerns no request; Close waits for it.
-func (f *Face) errand(run func(ctx context.Context)) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.life.Err() == nil {
-		f.errands.Go(func() { run(f.life) })
-	}
-}
-
-// Close ends what the face does on the side and waits for it.
-func (f *Face) Close() {
-	f.mu.Lock()
-	f.end()
-	f.mu.Unlock()
-	f.errands.Wait()
 }

@@ -26,8 +26,11 @@ func (f *Face) Attach(p serve.Peer) (detach func()) {
 	return func() {
 		f.mu.Lock()
 		f.peers = slices.DeleteFunc(f.peers, func(p *peer) bool { return p == one })
+		elsewhere := slices.ContainsFunc(f.peers, func(p *peer) bool { return p.Agent().Session == one.Agent().Session })
 		f.mu.Unlock()
-		f.forget(one.Agent())
+		if !elsewhere {
+			f.wishes.forget(one.Agent())
+		}
 	}
 }
 
@@ -154,7 +157,7 @@ func (f *Face) contact(a dispatch.Agent, server string, c dispatch.Contact) disp
 			switch method {
 			case "notifications/tools/list_changed", "notifications/prompts/list_changed", "notifications/resources/list_changed":
 			case "notifications/resources/updated":
-				f.updated(server, f.sessionWith(a, server), params)
+				f.updated(server, f.wishes.sessionWith(a, server), params)
 			case "notifications/tasks/status", "notifications/tasks":
 				told(method, tagged(server, f.rewriter(a, server, params).rewrite(task).Raw()))
 			default:

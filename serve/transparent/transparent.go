@@ -54,6 +54,8 @@ type Options struct {
 	// Spill keeps tools' results that are over an agent's inline budget and shows a report in their place, which names
 	// the resource to read them by.
 	Spill bool
+	// Wishes are shared with the other faces in front of the same servers; nil makes some for this one alone.
+	Wishes *Wishes
 	// Log receives what has no other reader; nil discards.
 	Log *slog.Logger
 }
@@ -67,19 +69,15 @@ type Face struct {
 	told   map[string]bool // clashes that stand in the log
 	until  time.Time       // lists wait no longer than this; zero before the first one
 
-	peers    []*peer
-	subjects map[about]*subject
-	levels   map[string]wish // session → the level of log messages it wants
-	owners   owners
+	peers  []*peer
+	owners owners
 
-	life    context.Context // of the errands
-	end     context.CancelFunc
-	errands sync.WaitGroup
+	wishes *Wishes
 }
 
 var _ serve.Face = (*Face)(nil)
 
-// New returns a face; Close ends it.
+// New returns a face, which ends with its wishes.
 func New(o Options) *Face {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -87,9 +85,10 @@ func New(o Options) *Face {
 	if o.Patience == 0 {
 		o.Patience = 3 * time.Second
 	}
-	f := &Face{o: o, tables: map[*view.View]*table{}, told: map[string]bool{}, subjects: map[about]*subject{}, levels: map[string]wish{}}
-	f.life, f.end = context.WithCancel(context.Background())
-	return f
+	if o.Wishes == nil {
+		o.Wishes = NewWishes(o.Dispatcher, o.Servers, o.Log)
+	}
+	return &Face{o: o, tables: map[*view.View]*table{}, told: map[string]bool{}, wishes: o.Wishes}
 }
 
 // Tools returns all tools that an agent sees. The slice must not be changed.

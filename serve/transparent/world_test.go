@@ -145,7 +145,7 @@ func (w *world) sent() []string {
 func newFace(t testing.TB, w *world, plain bool) *Face {
 	t.Helper()
 	f := New(Options{Dispatcher: w, Servers: w, Plain: plain})
-	t.Cleanup(f.Close)
+	t.Cleanup(f.wishes.Close)
 	return f
 }
 
