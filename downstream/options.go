@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"net/http"
 	"time"
 
 	"github.com/mark3labs/mcp-go/server"
@@ -38,6 +39,8 @@ type Server struct {
 	URL string
 	// Headers go with every HTTP request.
 	Headers map[string]string
+	// Login puts what a remote server wants to know of us into requests; nil: they go as they are.
+	Login func(next http.RoundTripper) http.RoundTripper
 	// Transport is "stdio", "http" or "sse"; "" decides by Command and URL. "http" falls back to
 	// "sse" when the server refuses initialize with a 4xx status.
 	Transport string

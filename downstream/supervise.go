@@ -71,7 +71,7 @@ func newMember(f *Fleet, s Server) (*member, error) {
 	m := &member{
 		options: s, fleet: f, log: log, babble: process.NewLog(log),
 		remote: remote.New(remote.Options{
-			URL: s.URL, Headers: s.Headers, MaxMessage: f.options.MaxMessage, StartTimeout: s.StartTimeout,
+			URL: s.URL, Headers: s.Headers, Login: s.Login, MaxMessage: f.options.MaxMessage, StartTimeout: s.StartTimeout,
 		}),
 		changed: make(chan struct{}),
 		pause: &backoff.ExponentialBackOff{

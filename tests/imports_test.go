@@ -21,6 +21,7 @@ var table = map[string][]string{
 	"catalog/trust":        {"rawjson", "catalog", "catalog/clean"},
 	"downstream":           {"rawjson", "downstream/process", "downstream/remote", "downstream/wire"},
 	"downstream/process":   {},
+	"downstream/oauth":     {},
 	"downstream/remote":    {"rawjson", "downstream/wire"},
 	"downstream/wire":      {"rawjson"},
 	"search/lexicon":       {},

@@ -62,10 +62,13 @@ func (p *program) sharesFiles(name string) bool {
 
 // identity changes with everything a server is made of: a part of this program is made of more than its own entry.
 func (p *program) identity(s *config.Server) string {
-	if s.Builtin == "" {
-		return s.ID
+	switch {
+	case s.Builtin != "":
+		return fmt.Sprint(s.ID, s.ReadOnly, p.cfg.AllowedRoots)
+	case s.URL != "":
+		return fmt.Sprint(s.ID, s.OAuth)
 	}
-	return fmt.Sprint(s.ID, s.ReadOnly, p.cfg.AllowedRoots)
+	return s.ID
 }
 
 // server gives the fleet's options of one configured server.
@@ -75,6 +78,7 @@ func (p *program) server(s *config.Server) downstream.Server {
 		Timeout: s.Timeout, StartTimeout: s.StartTimeout, Lazy: s.Lazy, Disabled: s.Disabled, Unset: s.Unset, Protocol: s.Protocol,
 		Describe: s.Describe, Framing: s.Framing, PerAgent: s.PerAgent,
 	}
+	out.Login = p.login(s)
 	switch s.Builtin {
 	case "utils":
 		o := builtin.UtilsOptions{Roots: p.cfg.AllowedRoots, ReadOnly: s.ReadOnly}

@@ -39,7 +39,8 @@ Results go to stdout, words for people to stderr. Exit codes: 0 ok, 1 the call f
 	root.CompletionOptions.HiddenDefaultCmd = false
 	root.AddCommand(c.serveCommand(), c.serversCommand(), c.toolsCommand(), c.searchCommand(), c.schemaCommand(),
 		c.callCommand(), c.readCommand(), c.statusCommand(), c.validateCommand(), c.configCommand(), c.initCommand(),
-		c.benchCommand(), c.evalCommand(), c.demoCommand(), c.tokenCommand(), c.serverCommand(), c.trustCommand(), c.versionCommand())
+		c.benchCommand(), c.evalCommand(), c.demoCommand(), c.tokenCommand(), c.serverCommand(), c.trustCommand(), c.loginCommand(), c.logoutCommand(),
+		c.versionCommand())
 	for _, later := range laterCommands {
 		root.AddCommand(laterCommand(later))
 	}
@@ -70,8 +71,6 @@ func (c *console) wantsJSON(cmd *cobra.Command) {
 
 // laterCommands are known and come with what they need.
 var laterCommands = []struct{ name, short string }{
-	{"login", "Log in to a server"},
-	{"logout", "Forget the login to a server"},
 	{"view", "Manage tool views"},
 }
 

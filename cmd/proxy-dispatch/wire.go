@@ -19,6 +19,7 @@ import (
 	"github.com/proxy-dispatch/proxy-dispatch/cmd/internal/observe"
 	"github.com/proxy-dispatch/proxy-dispatch/dispatch"
 	"github.com/proxy-dispatch/proxy-dispatch/downstream"
+	"github.com/proxy-dispatch/proxy-dispatch/downstream/oauth"
 	"github.com/proxy-dispatch/proxy-dispatch/serve/transparent"
 	"github.com/proxy-dispatch/proxy-dispatch/spill"
 	"github.com/proxy-dispatch/proxy-dispatch/spill/bucket"
@@ -44,6 +45,7 @@ type program struct {
 	passed  []*transparent.Face
 	wishes  *transparent.Wishes
 	lobby   *lobby         // of a lasting program
+	logins  *oauth.Store   // nil: none are kept
 	trusted *trust.Book    // what tools said of themselves when they were trusted
 	admin   http.Handler   // changes of this program; behind a token where it is shown
 	door    *doorkeeper    // nil: everybody comes in
@@ -64,7 +66,7 @@ type wiring struct {
 
 // wire builds the house of a configuration. Nothing is started; Close ends everything.
 func wire(ctx context.Context, cfg *config.Config, w wiring) (p *program, err error) {
-	p = &program{cfg: cfg, log: w.log, redactor: w.redact, door: w.door}
+	p = &program{cfg: cfg, log: w.log, redactor: w.redact, door: w.door, logins: loginStore(w.env)}
 	if p.redactor == nil {
 		p.redactor = newRedaction(cfg)
 	}

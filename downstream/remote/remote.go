@@ -27,12 +27,14 @@ var (
 	ErrOlder = errors.New("the server does not speak streamable HTTP")
 )
 
-// Options say how a server is reached. All of them but Headers are needed.
+// Options say how a server is reached. All of them but Headers and Login are needed.
 type Options struct {
 	// URL is the server's endpoint.
 	URL string
 	// Headers go with every HTTP request, but not to another host.
 	Headers map[string]string
+	// Login sends requests through the transport it is given with what the server wants to know of us; nil: as they are.
+	Login func(next http.RoundTripper) http.RoundTripper
 	// MaxMessage is the largest message taken from the server in bytes.
 	MaxMessage int64
 	// StartTimeout is the longest wait for an SSE server to name its endpoint.
@@ -81,9 +83,13 @@ func (s *Server) link(ears wire.Ears) (*link, error) {
 	base := http.DefaultTransport.(*http.Transport).Clone()
 	base.MaxResponseHeaderBytes = maxHeaderBytes
 	base.MaxIdleConns, base.MaxIdleConnsPerHost = idleConns, idleConns
+	var way http.RoundTripper = base
+	if s.o.Login != nil {
+		way = s.o.Login(base)
+	}
 	l := &link{
 		endpoint: endpoint.String(), headers: s.o.Headers, max: s.o.MaxMessage, ears: ears, base: base,
-		client: &http.Client{Transport: base, CheckRedirect: sameHost},
+		client: &http.Client{Transport: way, CheckRedirect: sameHost},
 		posts:  make(chan []byte, maxPosts),
 	}
 	l.alive, l.lose = context.WithCancelCause(context.Background())

@@ -76,6 +76,7 @@ type Server struct {
 	URL     string
 	Headers map[string]string
 	Builtin string // utils or dataset
+	OAuth   OAuth
 
 	Transport    string        // stdio, http, sse; "" = by command or URL
 	Protocol     string        // auto, legacy, 2026-07-28; default auto
@@ -97,6 +98,15 @@ type Server struct {
 
 	masked maskedServer
 	hooks  *notation.Node // as they were written; nil: none
+}
+
+// OAuth says how to log in to a remote server; the zero value registers us by itself and asks the person.
+type OAuth struct {
+	ClientID, ClientSecret string
+	ClientMetadataURL      string
+	Scopes                 []string
+	ClientCredentials      bool // the client logs in as itself
+	RedirectPort           int  // where the browser comes back to; 0 = a free port
 }
 
 // ToolKeywords are hidden words by which search finds the tools that a glob matches.

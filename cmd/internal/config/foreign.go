@@ -9,7 +9,7 @@ import (
 // ignoredKeys are keys of a server's entry that clients write and that have no meaning for us.
 var ignoredKeys = []string{
 	"alwaysAllow", "autoApprove", "auth", "bearerToken", "dev", "disabledPrompts", "env_vars", "envFile", "gallery", "headersHelper",
-	"icon", "iconPath", "id", "instructions", "metadata", "name", "note", "oauth", "required", "sandbox", "sandboxEnabled", "scopes",
+	"icon", "iconPath", "id", "instructions", "metadata", "name", "note", "required", "sandbox", "sandboxEnabled", "scopes",
 	"shared", "startup_timeout_ms", "title", "trust", "version",
 }
 

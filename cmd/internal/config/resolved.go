@@ -176,6 +176,7 @@ func (w writer) server(s *Server, m maskedServer, secret func(string) string) *n
 			n.Put(name, notation.NewText(variable.Escape(secret(s.Headers[name]))))
 		}
 	})
+	w.oauth(n, s.OAuth, secret)
 	w.string(n, "builtin", s.Builtin)
 	w.string(n, "transport", s.Transport)
 	w.string(n, "protocol", s.Protocol)

@@ -56,6 +56,7 @@ func (d *decoder) server(name, where string, m notation.Member) Server {
 	if n := f.node.Get("hooks"); n != nil && !n.AsksNothing() {
 		s.hooks = d.kept(n)
 	}
+	s.OAuth = f.oauth()
 	f.clientKeys(&s)
 	if s.PerAgent = f.bool("perAgent"); f.enum("framing", "newline", "content-length") == "content-length" {
 		s.Framing = "content-length"
@@ -104,6 +105,7 @@ func (c *Config) addSecrets(s *Server) {
 	for _, value := range s.Headers {
 		c.secrets.Add(value)
 	}
+	c.secrets.Add(s.OAuth.ClientSecret)
 	c.secrets.AddText(s.URL)
 	c.secrets.AddText(s.Command)
 	c.secrets.AddArguments(s.Args)

@@ -1,0 +1,43 @@
+package config
+
+import (
+	"github.com/proxy-dispatch/proxy-dispatch/cmd/internal/config/notation"
+	"github.com/proxy-dispatch/proxy-dispatch/cmd/internal/config/variable"
+)
+
+// oauth reads how to log in to a server. What clients write there is left alone as far as it is not ours.
+func (f *fields) oauth() OAuth {
+	_, n := f.take("oauth")
+	if n == nil || n.Kind != notation.Mapping {
+		if n != nil && !n.AsksNothing() {
+			f.ignore(n.Line, f.where+"oauth", "it has no meaning here")
+		}
+		return OAuth{}
+	}
+	o := f.mapping(n, f.where+"oauth.")
+	out := OAuth{
+		ClientID: o.text("clientId"), ClientSecret: o.text("clientSecret"), ClientMetadataURL: o.text("clientMetadataUrl"),
+		Scopes: o.texts("scopes"), RedirectPort: int(o.count("redirectPort", 1, 65535)),
+		ClientCredentials: o.enum("grant", "authorization_code", "client_credentials") == "client_credentials",
+	}
+	if out.ClientCredentials && (out.ClientID == "" || out.ClientSecret == "") && !f.lost {
+		f.add(n.Line, "%soauth: client_credentials needs clientId and clientSecret", f.where)
+	}
+	o.done()
+	return out
+}
+
+func (w writer) oauth(n *notation.Node, o OAuth, secret func(string) string) {
+	w.section(n, "oauth", func(n *notation.Node) {
+		w.string(n, "clientId", o.ClientID)
+		if o.ClientSecret != "" {
+			n.Put("clientSecret", notation.NewText(variable.Escape(secret(o.ClientSecret))))
+		}
+		w.string(n, "clientMetadataUrl", o.ClientMetadataURL)
+		w.list(n, "scopes", o.Scopes)
+		if o.ClientCredentials {
+			w.string(n, "grant", "client_credentials")
+		}
+		w.number(n, "redirectPort", int64(o.RedirectPort))
+	})
+}

@@ -1,0 +1,249 @@
+// Package oauth logs in to servers that ask for it and keeps what they gave.
+//
+// It is the client of MCP's authorization (OAuth 2.1): discovery, registration, PKCE and the checks of what comes back
+// are the Go SDK's; here is what a proxy needs around it: logins that outlive the process, are shared by processes, and
+// are asked for only where a person can answer.
+package oauth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/auth"
+	"github.com/modelcontextprotocol/go-sdk/auth/extauth"
+	"github.com/modelcontextprotocol/go-sdk/oauthex"
+	"golang.org/x/oauth2"
+)
+
+// Options say how to log in to one server. URL and Store are required.
+type Options struct {
+	// URL is the server's endpoint.
+	URL string
+	// Store keeps the login.
+	Store *Store
+	// ClientID and ClientSecret are of a client that was registered by hand; "" registers one, or shows MetadataURL.
+	ClientID, ClientSecret string
+	// MetadataURL is the address of our client metadata document, which servers that know them take as the client's ID.
+	MetadataURL string
+	// Scopes are asked for instead of those that the server names; nil leaves it to the server.
+	Scopes []string
+	// ClientCredentials logs in as the client itself, without a person. It needs ClientID and ClientSecret.
+	ClientCredentials bool
+	// RedirectURL is where the person's browser comes back to. "" without Ask.
+	RedirectURL string
+	// Ask sends the person to an address and returns what the browser brought back. Nil: nobody can be asked, so a
+	// server that wants a person stays closed.
+	Ask func(ctx context.Context, address string) (Answer, error)
+	// Client fetches metadata and tokens; nil means one that waits 30 s at most.
+	Client *http.Client
+}
+
+// Answer is what a browser brings back from an authorization server.
+type Answer struct{ Code, State, Issuer string }
+
+// ErrNobody is the error of a login that needs a person where none can be asked.
+var ErrNobody = errors.New("nobody can be asked to log in")
+
+// maxLogin is the longest a login may take.
+const maxLogin = 10 * time.Minute
+
+// Login puts the login to one server into its requests. It is safe for concurrent use.
+type Login struct {
+	o       Options
+	handler auth.OAuthHandler
+
+	renewing sync.Mutex // held while somebody logs in or refreshes, which others wait for only if they were refused too
+	mu       sync.Mutex
+	source   *keeper // nil: there is no login
+}
+
+// New checks the options and finds an earlier login. No server is asked.
+func New(o Options) (*Login, error) {
+	if o.Client == nil {
+		o.Client = &http.Client{Timeout: 30 * time.Second}
+	}
+	l := &Login{o: o}
+	var err error
+	if o.ClientCredentials {
+		l.handler, err = extauth.NewClientCredentialsHandler(&extauth.ClientCredentialsHandlerConfig{Credentials: o.credentials(), HTTPClient: o.Client})
+	} else {
+		l.handler, err = l.byCode()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("log in to %s: %w", o.URL, err)
+	}
+	return l, nil
+}
+
+func (o Options) credentials() *oauthex.ClientCredentials {
+	c := &oauthex.ClientCredentials{ClientID: o.ClientID}
+	if o.ClientSecret != "" {
+		c.ClientSecretAuth = &oauthex.ClientSecretAuth{ClientSecret: o.ClientSecret}
+	}
+	return c
+}
+
+// byCode is the handler of the authorization code grant, in which a person is asked.
+func (l *Login) byCode() (auth.OAuthHandler, error) {
+	o := l.o
+	redirect := o.RedirectURL
+	if redirect == "" {
+		redirect = "http://127.0.0.1/callback" // never used: nobody is asked
+	}
+	c := &auth.AuthorizationCodeHandlerConfig{
+		RedirectURL: redirect, RequestRefreshToken: true, Client: o.Client, NewTokenSource: l.keep,
+		AuthorizationCodeFetcher: func(ctx context.Context, args *auth.AuthorizationArgs) (*auth.AuthorizationResult, error) {
+			if o.Ask == nil {
+				return nil, ErrNobody
+			}
+			a, err := o.Ask(ctx, args.URL)
+			return &auth.AuthorizationResult{Code: a.Code, State: a.State, Iss: a.Issuer}, err
+		},
+		DynamicClientRegistrationConfig: &auth.DynamicClientRegistrationConfig{Metadata: &oauthex.ClientRegistrationMetadata{
+			RedirectURIs: []string{redirect}, ClientName: "proxy-dispatch", GrantTypes: []string{"authorization_code", "refresh_token"},
+			ResponseTypes: []string{"code"}, TokenEndpointAuthMethod: "none",
+		}},
+	}
+	if o.ClientID != "" {
+		c.PreregisteredClient = o.credentials()
+	}
+	if o.MetadataURL != "" {
+		c.ClientIDMetadataDocumentConfig = &auth.ClientIDMetadataDocumentConfig{URL: o.MetadataURL}
+	}
+	if o.Scopes != nil {
+		c.ScopeFilter = func([]string) []string { return o.Scopes }
+	}
+	return auth.NewAuthorizationCodeHandler(c)
+}
+
+// Wrap returns a transport that sends requests through next with the login, and logs in where a server asks for it and
+// somebody can be asked. A request that has an Authorization header already is left alone.
+func (l *Login) Wrap(next http.RoundTripper) http.RoundTripper { return &carrier{l, next} }
+
+type carrier struct {
+	login *Login
+	next  http.RoundTripper
+}
+
+// RoundTrip implements http.RoundTripper.
+func (c *carrier) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Header.Get("Authorization") != "" {
+		return c.next.RoundTrip(r)
+	}
+	token := c.login.token(r.Context())
+	answer, err := c.send(r, token)
+	if err != nil || answer.StatusCode != http.StatusUnauthorized && answer.StatusCode != http.StatusForbidden {
+		return answer, err
+	}
+	again, ok := repeat(r)
+	if !ok || !c.login.renew(r, answer, token) {
+		return answer, nil
+	}
+	drain(answer)
+	return c.send(again, c.login.token(r.Context()))
+}
+
+func (c *carrier) send(r *http.Request, token string) (*http.Response, error) {
+	if token != "" {
+		r = r.Clone(r.Context())
+		r.Header.Set("Authorization", "Bearer "+token)
+	}
+	return c.next.RoundTrip(r)
+}
+
+// repeat returns the request with its body from the beginning; false if that cannot be.
+func repeat(r *http.Request) (*http.Request, bool) {
+	again := r.Clone(r.Context())
+	if r.Body == nil || r.Body == http.NoBody {
+		return again, true
+	}
+	if r.GetBody == nil {
+		return nil, false
+	}
+	body, err := r.GetBody()
+	again.Body = body
+	return again, err == nil
+}
+
+func drain(answer *http.Response) {
+	_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, 64<<10)) // so that the connection serves again
+	_ = answer.Body.Close()
+}
+
+// token returns what to send, "" if there is nothing.
+func (l *Login) token(ctx context.Context) string {
+	if l.o.ClientCredentials {
+		if source, err := l.handler.TokenSource(ctx); err == nil && source != nil {
+			if t, err := source.Token(); err == nil {
+				return t.AccessToken
+			}
+		}
+		return ""
+	}
+	k := l.current()
+	if k == nil {
+		return ""
+	}
+	t, err := k.Token()
+	if err != nil {
+		l.forget(k) // another process may have a better one; it is looked for at the next request
+		return ""
+	}
+	return t.AccessToken
+}
+
+// current is the login at hand or an earlier one, nil if there is none.
+func (l *Login) current() *keeper {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.source != nil && !l.o.Store.Has(l.o.URL) {
+		l.source = nil // somebody logged out
+	}
+	if l.source == nil {
+		l.source = l.earlier()
+	}
+	return l.source
+}
+
+func (l *Login) forget(k *keeper) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.source == k {
+		l.source = nil
+	}
+}
+
+// renew gets another token after a refusal of the one that was sent; false if there is none to be had.
+func (l *Login) renew(r *http.Request, refusal *http.Response, sent string) bool {
+	l.renewing.Lock()
+	defer l.renewing.Unlock()
+	if now := l.token(r.Context()); now != "" && now != sent {
+		return true // somebody else got it meanwhile
+	}
+	if k := l.current(); k != nil && refusal.StatusCode == http.StatusUnauthorized && k.refresh(sent) {
+		return true
+	}
+	if l.o.Ask == nil && !l.o.ClientCredentials {
+		return false
+	}
+	// A login takes a person's time; the request that met the refusal may not have it.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), maxLogin)
+	defer cancel()
+	copied := *refusal
+	copied.Body = http.NoBody // the handler reads the headers, and who gets the refusal may want its body
+	return l.handler.Authorize(ctx, r, &copied) == nil
+}
+
+// keep is told of each new login.
+func (l *Login) keep(_ context.Context, c *oauth2.Config, t *oauth2.Token) (oauth2.TokenSource, error) {
+	k := l.keeper(c, t)
+	l.mu.Lock()
+	l.source = k
+	l.mu.Unlock()
+	return k, k.save(t)
+}

@@ -1,0 +1,191 @@
+package tests
+
+import (
+	"bufio"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+	"github.com/coreos/go-oidc/v3/oidc/oidctest"
+)
+
+// provider is an OpenID provider on loopback that lets everybody in who opens its page.
+type provider struct {
+	*httptest.Server
+	t        *testing.T
+	key      *ecdsa.PrivateKey
+	audience string
+
+	mu       sync.Mutex
+	verifier map[string]string // by code
+	grants   []string
+}
+
+func newProvider(t *testing.T) *provider {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &provider{t: t, key: key, verifier: map[string]string{}}
+	keys := &oidctest.Server{PublicKeys: []oidctest.PublicKey{{PublicKey: key.Public(), KeyID: "k", Algorithm: oidc.ES256}}}
+	mux := http.NewServeMux()
+	p.Server = httptest.NewServer(mux)
+	t.Cleanup(p.Close)
+	keys.SetIssuer(p.URL)
+	mux.Handle("/", keys)
+	mux.HandleFunc("GET /.well-known/oauth-authorization-server", func(w http.ResponseWriter, _ *http.Request) {
+		p.tell(w, 200, map[string]any{
+			"issuer": p.URL, "authorization_endpoint": p.URL + "/authorize", "token_endpoint": p.URL + "/token", "registration_endpoint": p.URL + "/register",
+			"jwks_uri": p.URL + "/keys", "response_types_supported": []string{"code"}, "code_challenge_methods_supported": []string{"S256"},
+			"token_endpoint_auth_methods_supported": []string{"none"}, "grant_types_supported": []string{"authorization_code", "refresh_token"},
+		})
+	})
+	mux.HandleFunc("POST /register", func(w http.ResponseWriter, r *http.Request) {
+		var m map[string]any
+		_ = json.NewDecoder(r.Body).Decode(&m)
+		m["client_id"] = "client-1"
+		p.tell(w, 201, m)
+	})
+	mux.HandleFunc("GET /authorize", p.authorize)
+	mux.HandleFunc("POST /token", p.token)
+	return p
+}
+
+func (p *provider) tell(w http.ResponseWriter, status int, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(v)
+}
+
+func (p *provider) authorize(w http.ResponseWriter, r *http.Request) {
+	q := r.URL.Query()
+	code := rand.Text()
+	p.mu.Lock()
+	p.verifier[code] = q.Get("code_challenge")
+	p.audience = q.Get("resource")
+	p.mu.Unlock()
+	back, err := url.Parse(q.Get("redirect_uri"))
+	if err != nil {
+		p.t.Error(err)
+		return
+	}
+	back.RawQuery = url.Values{"code": {code}, "state": {q.Get("state")}}.Encode()
+	http.Redirect(w, r, back.String(), http.StatusFound)
+}
+
+func (p *provider) token(w http.ResponseWriter, r *http.Request) {
+	_ = r.ParseForm()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.grants = append(p.grants, r.Form.Get("grant_type"))
+	if r.Form.Get("grant_type") == "authorization_code" {
+		sum := sha256.Sum256([]byte(r.Form.Get("code_verifier")))
+		if p.verifier[r.Form.Get("code")] != base64.RawURLEncoding.EncodeToString(sum[:]) {
+			p.tell(w, 400, map[string]any{"error": "invalid_grant"})
+			return
+		}
+	}
+	claims := fmt.Sprintf(`{"iss":%q,"aud":%q,"sub":"alice","exp":%d,"scope":"mcp","jti":%q}`, p.URL, p.audience, time.Now().Add(time.Hour).Unix(), rand.Text())
+	p.tell(w, 200, map[string]any{"access_token": oidctest.SignIDToken(p.key, "k", oidc.ES256, claims), "token_type": "Bearer", "expires_in": 3600, "refresh_token": rand.Text()})
+}
+
+// freeAddress is a loopback address that nobody listens on.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// TestLogin is a proxy behind a proxy: the inner one asks for tokens of a provider, the outer one gets them.
+func TestLogin(t *testing.T) {
+	t.Parallel()
+	p := newProvider(t)
+	inner := newHome(t, "")
+	at := freeAddress(t) // which is also what tokens are for
+	inner.write(t, config(fmt.Sprintf(`"auth": {"issuers": [{"url": %q, "audience": "http://%s/mcp", "scopes": ["mcp"]}], "roles": {"r": {"principals": ["alice@*"]}}}`,
+		p.URL, at), fix("fixture", "--only-echo")))
+	addr := listen(t, inner.command(t, "serve", "--config", inner.file, "--http", at))
+
+	outer := newHome(t, config("", server{"inner", fmt.Sprintf(`{"url":"http://%s/mcp"}`, addr)}))
+	s := outer.serve(t)
+	s.do(`{"action":"call","tool":"inner/proxy-dispatch","arguments":{"action":"status"}}`).fails("auth_required", "proxy-dispatch login inner", "Not sent: safe to repeat.")
+	if text := s.do(`{"action":"status"}`).text(); !strings.Contains(text, "needs login") {
+		t.Errorf("status: %s", text)
+	}
+
+	cmd := outer.command(t, "login", "inner", "--no-browser", "--config", outer.file)
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var said strings.Builder
+	lines := bufio.NewScanner(stderr)
+	for lines.Scan() {
+		said.WriteString(lines.Text() + "\n")
+		if strings.HasPrefix(lines.Text(), p.URL+"/authorize") {
+			if resp, err := http.Get(lines.Text()); err != nil || resp.StatusCode != 200 {
+				t.Errorf("the browser: %v, %v", resp, err)
+			}
+		}
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Fatalf("login: %v\n%s", err, said.String())
+	}
+	for _, secret := range []string{"eyJ", "refresh"} {
+		if strings.Contains(said.String(), secret) {
+			t.Errorf("login shows a token: %s", said.String())
+		}
+	}
+	got := s.do(`{"action":"call","tool":"inner/proxy-dispatch","arguments":{"action":"call","tool":"fixture/echo","arguments":{"message":"through both"}}}`)
+	got.ok().wants("through both")
+
+	// Everything that is kept of it is for this user alone.
+	root := filepath.Join(outer.dir, "config", "proxy-dispatch", "logins")
+	if err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err == nil && info.Mode().Perm()&0o077 != 0 {
+			t.Errorf("%s has mode %o", path, info.Mode().Perm())
+		}
+		return err
+	}); err != nil {
+		t.Error(err)
+	}
+	if out, err := outer.command(t, "logout", "inner", "--config", outer.file).CombinedOutput(); err != nil {
+		t.Errorf("logout: %v %s", err, out)
+	}
+	eventually(t, "it asks again", func() bool {
+		a := s.do(`{"action":"call","tool":"inner/proxy-dispatch","arguments":{"action":"status"}}`)
+		return strings.HasPrefix(a.text(), "auth_required:")
+	})
+	for _, wrong := range [][]string{{"login", "nobody"}, {"logout", "inner"}, {"logout", "nobody"}} {
+		c := outer.command(t, append(wrong, "--config", outer.file)...)
+		if out, _ := c.CombinedOutput(); c.ProcessState.ExitCode() != 2 {
+			t.Errorf("%v: exit code %d: %s", wrong, c.ProcessState.ExitCode(), out)
+		}
+	}
+}
