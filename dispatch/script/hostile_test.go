@@ -211,7 +211,7 @@ func TestHostile(t *testing.T) {
 
 // TestManyAtOnce runs hostile scripts beside each other.
 func TestManyAtOnce(t *testing.T) {
-	r := New(Limits{Timeout: slow * 300 * time.Millisecond, Memory: 8 << 20, Calls: 10})
+	r := New(Limits{Timeout: slow * 300 * time.Millisecond, Memory: 8 << 20, Calls: 10, Runs: 3})
 	defer r.Close()
 	var all sync.WaitGroup
 	for i := range 24 {

@@ -16,15 +16,23 @@ type run struct {
 	host Host
 
 	ctx     context.Context
-	slots   chan struct{}
 	answers chan answer
-	under   sync.WaitGroup // uses of the host under way
-	pending int            // answers still to come
-	made    int            // uses so far
+	under   sync.WaitGroup // goroutines that use the host
+	mu      sync.Mutex
+	queue   []use // that found no goroutine free
+	busy    int   // goroutines
+	pending int   // answers still to come
+	made    int   // uses so far
 
 	ended bool
 	value json.RawMessage
 	err   error
+}
+
+// use is one use of the host, for a promise.
+type use struct {
+	id int
+	f  func(ctx context.Context) (json.RawMessage, error)
 }
 
 // answer is what the host gave for a promise.
@@ -40,7 +48,7 @@ var errInput = errors.New("the world of a script passed what it never should")
 // asked for is under way. What it began is let finish, because nobody could tell what became of a call that was cut off.
 func (r *run) live(ctx context.Context, start func(*machine) error) outcome {
 	ctx, cancel := context.WithCancel(ctx)
-	r.ctx, r.slots, r.answers = ctx, make(chan struct{}, r.shop.limits.Concurrent), make(chan answer, 4*r.shop.limits.Concurrent)
+	r.ctx, r.answers = ctx, make(chan answer, 4*r.shop.limits.Concurrent)
 	r.begin(r.asked)
 	over := r.stopWith(ctx)
 	err := r.loop(start)
@@ -135,11 +143,11 @@ func (r *run) asked(op string, id int, a, b string) error {
 	if r.made++; r.made > r.shop.limits.Calls {
 		return fmt.Errorf("more than %d calls in one run", r.shop.limits.Calls)
 	}
-	return r.use(op, id, a, b)
+	return r.put(op, id, a, b)
 }
 
-// use asks the host beside the script, which goes on.
-func (r *run) use(op string, id int, a, b string) error {
+// put asks the host beside the script, which goes on.
+func (r *run) put(op string, id int, a, b string) error {
 	var f func(ctx context.Context) (json.RawMessage, error)
 	switch op {
 	case "call":
@@ -152,19 +160,37 @@ func (r *run) use(op string, id int, a, b string) error {
 		return errInput
 	}
 	r.pending++
-	r.under.Go(func() {
-		out := answer{id: id}
-		select {
-		case r.slots <- struct{}{}:
-			out.value, out.err = f(r.ctx)
-			<-r.slots
-		case <-r.ctx.Done():
-			return
-		}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.busy == r.shop.limits.Concurrent {
+		r.queue = append(r.queue, use{id, f})
+		return nil
+	}
+	r.busy++
+	r.under.Go(func() { r.serve(use{id, f}) })
+	return nil
+}
+
+// serve uses the host until nothing waits for it.
+func (r *run) serve(u use) {
+	for more := true; more; u, more = r.following() {
+		out := answer{id: u.id}
+		out.value, out.err = u.f(r.ctx)
 		select {
 		case r.answers <- out:
 		case <-r.ctx.Done():
+			return
 		}
-	})
-	return nil
+	}
+}
+
+func (r *run) following() (u use, ok bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.queue) == 0 {
+		r.busy--
+		return u, false
+	}
+	u, r.queue = r.queue[0], r.queue[1:]
+	return u, true
 }

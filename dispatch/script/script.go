@@ -83,6 +83,8 @@ type Limits struct {
 	Calls int
 	// Concurrent is how many of them are under way at once, the others wait; 0 means 8.
 	Concurrent int
+	// Runs is how many pieces of code a Runner runs at once, the others wait; 0 means 16. It does not count for modules.
+	Runs int
 }
 
 func (l Limits) withDefaults() Limits {
@@ -98,6 +100,9 @@ func (l Limits) withDefaults() Limits {
 	}
 	if l.Concurrent <= 0 {
 		l.Concurrent = 8
+	}
+	if l.Runs <= 0 {
+		l.Runs = 16
 	}
 	return l
 }
@@ -139,16 +144,28 @@ func (e *Error) Error() string {
 }
 
 // Runner runs pieces of code. It is safe for concurrent use; Close ends it.
-type Runner struct{ shop *shop }
+type Runner struct {
+	shop *shop
+	runs chan struct{}
+}
 
 // New returns a Runner.
-func New(l Limits) *Runner { return &Runner{newShop(l.withDefaults(), nil)} }
+func New(l Limits) *Runner {
+	l = l.withDefaults()
+	return &Runner{newShop(l, nil), make(chan struct{}, l.Runs)}
+}
 
 // Run runs code, the body of an async function, and gives what it returns as JSON; nil where it returns nothing.
 // It finds tools, call, read, search and console. The error is an *Error where the script threw, one of the Err…
 // values, or ctx's cause. When Run returns, nothing of the run is under way any more, except that code which could not
 // be stopped at once is left to end by itself: such leftovers are few, and while there are any too many ErrBusy is given.
 func (r *Runner) Run(ctx context.Context, code string, h Host) (json.RawMessage, error) {
+	select {
+	case r.runs <- struct{}{}:
+		defer func() { <-r.runs }()
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
 	return r.shop.do(ctx, h, "", func(m *machine) error { return m.run(code) })
 }
 
