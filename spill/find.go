@@ -132,7 +132,7 @@ func (s *Shelf) findPath(ctx context.Context, owner Owner, name, path string, pa
 	}
 	dir, file := filepath.Split(filepath.Clean(path))
 	id, _, _ := strings.Cut(file, ".")
-	if s.local != nil && idForm.MatchString(id) && sameFolder(dir, s.local.dir) {
+	if s.local != nil && idForm.MatchString(id) && sameFolder(dir, s.local.Dir()) {
 		a, err := s.findName(ctx, owner, id)
 		if err == nil && filepath.Base(a.Path) != file {
 			err = fmt.Errorf("no result %.80q: %w", file, ErrNotFound)

@@ -13,6 +13,7 @@ import (
 	"github.com/proxy-dispatch/proxy-dispatch/rawjson"
 	"github.com/proxy-dispatch/proxy-dispatch/spill/byline"
 	"github.com/proxy-dispatch/proxy-dispatch/spill/shape"
+	"github.com/proxy-dispatch/proxy-dispatch/spill/store"
 )
 
 // Files under AllowedRoots are read like results, in place. Their line index is made by reading them
@@ -75,24 +76,23 @@ func within(root, path string) (string, bool) {
 	return "", false
 }
 
-func openForeign(root, rel string) (localBlob, fs.FileInfo, error) {
+func openForeign(root, rel string) (store.File, fs.FileInfo, error) {
 	r, err := os.OpenRoot(root)
 	if err != nil {
-		return localBlob{}, nil, fmt.Errorf("open allowed folder: %w", ErrNotFound)
+		return store.File{}, nil, fmt.Errorf("open allowed folder: %w", ErrNotFound)
 	}
 	defer r.Close()
-	blob, err := openRegular(r, rel, true)
+	f, err := store.OpenRegular(r, rel, true)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return localBlob{}, nil, fmt.Errorf("no file %.80q: %w", rel, ErrNotFound)
+		return store.File{}, nil, fmt.Errorf("no file %.80q: %w", rel, ErrNotFound)
 	case err != nil: // a folder, a fifo, a link that leads out
-		return localBlob{}, nil, fmt.Errorf("file %.80q: %w", rel, ErrDenied)
+		return store.File{}, nil, fmt.Errorf("file %.80q: %w", rel, ErrDenied)
 	}
-	f := blob.(localBlob)
 	info, err := f.Stat()
 	if err != nil {
 		_ = f.Close()
-		return localBlob{}, nil, fmt.Errorf("file %.80q: %w", rel, err)
+		return store.File{}, nil, fmt.Errorf("file %.80q: %w", rel, err)
 	}
 	return f, info, nil
 }
@@ -103,10 +103,10 @@ func (s *Shelf) foreignFile(ctx context.Context, root, rel, path string) (*forei
 		return nil, err
 	}
 	defer blob.Close()
-	if blob.size > maxForeign {
-		return nil, fmt.Errorf("file %.80q has %d bytes, at most %d are read: %w", rel, blob.size, int64(maxForeign), ErrTooLarge)
+	if blob.Size() > maxForeign {
+		return nil, fmt.Errorf("file %.80q has %d bytes, at most %d are read: %w", rel, blob.Size(), int64(maxForeign), ErrTooLarge)
 	}
-	f := &foreignFile{path: path, root: root, rel: rel, size: blob.size, changed: info.ModTime()}
+	f := &foreignFile{path: path, root: root, rel: rel, size: blob.Size(), changed: info.ModTime()}
 	if known := s.foreign.get(f); known != nil {
 		return known, nil
 	}
@@ -119,7 +119,7 @@ func (s *Shelf) foreignFile(ctx context.Context, root, rel, path string) (*forei
 
 // readForeign learns what a report says of a file. Whether it is JSON, and its shape, takes the whole
 // file in memory, so of large ones only the beginning is judged, as text.
-func (s *Shelf) readForeign(ctx context.Context, f *foreignFile, blob Blob) error {
+func (s *Shelf) readForeign(ctx context.Context, f *foreignFile, blob store.Blob) error {
 	whole := f.size <= maxNarrow
 	head := make([]byte, byline.Block)
 	if whole || f.size < byline.Block {

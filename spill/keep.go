@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/proxy-dispatch/proxy-dispatch/spill/byline"
+	"github.com/proxy-dispatch/proxy-dispatch/spill/store"
 )
 
 // A kept folder is shared by processes that come and go; so is a bucket, see shared.go. What they know of a
@@ -27,7 +28,7 @@ func (s *Shelf) load(ctx context.Context) error {
 	}
 	now := s.o.Now()
 	if s.local != nil {
-		if err := s.local.dropUnfinished(now.Add(-s.o.TTL)); err != nil {
+		if err := s.local.DropUnfinished(now.Add(-s.o.TTL)); err != nil {
 			s.o.Log.Warn("unfinished spilled objects cannot be removed", "error", err)
 		}
 	}
@@ -51,7 +52,7 @@ func (s *Shelf) load(ctx context.Context) error {
 	return nil
 }
 
-func (s *Shelf) loadEntry(ctx context.Context, id string, o Info, sizes map[string]int64) error {
+func (s *Shelf) loadEntry(ctx context.Context, id string, o store.Info, sizes map[string]int64) error {
 	s.mu.Lock()
 	known := s.entries[id] != nil
 	s.mu.Unlock()
@@ -127,7 +128,7 @@ func (s *Shelf) locate(m *manifest) {
 
 // check refuses a manifest that names objects which are not its own.
 func (e *entry) check(id string) error {
-	ours := func(name string) bool { return strings.HasPrefix(name, id) && CheckName(name) == nil }
+	ours := func(name string) bool { return strings.HasPrefix(name, id) && store.CheckName(name) == nil }
 	ok := e.Artifact.ID == id && (e.RestName == "" || ours(e.RestName))
 	for _, c := range e.Contents {
 		ok = ok && ours(c.Name) && (c.Index != nil || c.Binary)

@@ -4,37 +4,40 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"os"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/proxy-dispatch/proxy-dispatch/spill/store"
 )
 
 // counted counts what is asked of a store.
 type counted struct {
-	Store
+	store.Store
 	mu          sync.Mutex
 	lists, gets int
 }
 
-func (c *counted) List(ctx context.Context) ([]Info, error) {
+func (c *counted) List(ctx context.Context) ([]store.Info, error) {
 	c.mu.Lock()
 	c.lists++
 	c.mu.Unlock()
 	return c.Store.List(ctx)
 }
 
-func (c *counted) Open(ctx context.Context, name string) (Blob, error) {
+func (c *counted) Open(ctx context.Context, name string) (store.Blob, error) {
 	c.mu.Lock()
 	c.gets++
 	c.mu.Unlock()
 	return c.Store.Open(ctx, name)
 }
 
-func openShared(t *testing.T, store Store, now func() time.Time) *Shelf {
+func openShared(t *testing.T, kept store.Store, now func() time.Time) *Shelf {
 	t.Helper()
-	s, err := Open(Options{Store: store, Keep: true, Now: now})
+	s, err := Open(Options{Store: kept, Keep: true, Now: now})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,9 +45,9 @@ func openShared(t *testing.T, store Store, now func() time.Time) *Shelf {
 	return s
 }
 
-func localStore(t *testing.T) *Local {
+func localStore(t *testing.T) *store.Local {
 	t.Helper()
-	l, err := OpenLocal(t.TempDir())
+	l, err := store.OpenLocal(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,7 +187,7 @@ func TestSharedUnreachable(t *testing.T) {
 	}
 }
 
-func count(t *testing.T, s Store) int {
+func count(t *testing.T, s store.Store) int {
 	t.Helper()
 	list, err := s.List(context.WithoutCancel(t.Context()))
 	if err != nil {
@@ -194,8 +197,8 @@ func count(t *testing.T, s Store) int {
 }
 
 // realNow is the time of the file system: that of a file made for it.
-func realNow(l *Local) time.Time {
-	info, err := l.root.Stat("precious.json")
+func realNow(l *store.Local) time.Time {
+	info, err := os.Stat(l.Path("precious.json"))
 	if err != nil {
 		return time.Time{}
 	}

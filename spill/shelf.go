@@ -13,15 +13,16 @@ import (
 	"time"
 
 	"github.com/proxy-dispatch/proxy-dispatch/spill/byline"
+	"github.com/proxy-dispatch/proxy-dispatch/spill/store"
 )
 
 // Shelf holds the results of one process. It is safe for concurrent use.
 type Shelf struct {
 	o       Options
-	store   Store
-	local   *Local  // the store, if it is a folder
-	folder  *folder // the process's own, nil with Keep or a given store
-	letters string  // last letters of all handles of this process
+	store   store.Store
+	local   *store.Local  // the store, if it is a folder
+	folder  *store.Folder // the process's own, nil with Keep or a given store
+	letters string        // last letters of all handles of this process
 	stop    context.CancelFunc
 	work    sync.WaitGroup // the janitor, and operations under way
 	narrow  chan struct{}  // who may hold a whole payload in memory
@@ -111,7 +112,7 @@ func (s *Shelf) openFolder() (err error) {
 	dir := s.o.Dir
 	if s.o.Keep {
 		if dir == "" {
-			if dir, err = baseDir(""); err != nil {
+			if dir, err = store.BaseDir(""); err != nil {
 				return err
 			}
 			dir = filepath.Join(dir, "keep")
@@ -120,14 +121,14 @@ func (s *Shelf) openFolder() (err error) {
 			return fmt.Errorf("make spill folder: %w", err)
 		}
 	} else {
-		if s.folder, err = newFolder(dir, s.o.Log); err != nil {
+		if s.folder, err = store.NewFolder(dir, s.o.Log); err != nil {
 			return err
 		}
-		dir = s.folder.path
+		dir = s.folder.Path
 	}
-	if s.local, err = OpenLocal(dir); err != nil {
+	if s.local, err = store.OpenLocal(dir); err != nil {
 		if s.folder != nil {
-			_ = s.folder.remove()
+			_ = s.folder.Remove()
 		}
 		return err
 	}
@@ -163,7 +164,7 @@ func (s *Shelf) closeStore(err error) error {
 		err = errors.Join(err, s.local.Close())
 	}
 	if s.folder != nil {
-		err = errors.Join(err, s.folder.remove())
+		err = errors.Join(err, s.folder.Remove())
 	}
 	return err
 }
@@ -261,7 +262,7 @@ func randomID() string { return strings.ToLower(rand.Text()) }
 // output is an object being written, on the account of a draft.
 type output struct {
 	draft *draft
-	w     Writer
+	w     store.Writer
 	index *byline.Index // nil: not wanted
 	size  int64
 }

@@ -19,6 +19,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/proxy-dispatch/proxy-dispatch/spill/store"
 )
 
 // childDir makes the test binary a process that holds a shelf there until it is killed.
@@ -585,29 +587,29 @@ func TestEvictionUnderLoad(t *testing.T) {
 
 // fullDisk is a store that takes no more than so many bytes.
 type fullDisk struct {
-	Store
+	store.Store
 	left int
 }
 
 type fullWriter struct {
-	Writer
+	store.Writer
 	disk *fullDisk
 }
 
-func (d *fullDisk) Create(ctx context.Context, name string) (Writer, error) {
+func (d *fullDisk) Create(ctx context.Context, name string) (store.Writer, error) {
 	w, err := d.Store.Create(ctx, name)
 	return fullWriter{w, d}, err
 }
 
 func (w fullWriter) Write(p []byte) (int, error) {
 	if w.disk.left -= len(p); w.disk.left < 0 {
-		return 0, spaceError(syscall.ENOSPC)
+		return 0, fmt.Errorf("%w: the disk is full", ErrNoSpace)
 	}
 	return w.Writer.Write(p)
 }
 
 func TestFullDisk(t *testing.T) {
-	local, err := OpenLocal(t.TempDir())
+	local, err := store.OpenLocal(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -619,7 +621,7 @@ func TestFullDisk(t *testing.T) {
 	if _, err := s.Put(t.Context(), ann, nil, []byte(raw)); !errors.Is(err, ErrNoSpace) {
 		t.Fatalf("Put = %v, want ErrNoSpace", err)
 	}
-	entries, err := os.ReadDir(local.dir)
+	entries, err := os.ReadDir(local.Dir())
 	if err != nil || len(entries) != 1 {
 		t.Errorf("%d files are left, want 1 (%v)", len(entries), err)
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/proxy-dispatch/proxy-dispatch/spill/fault"
+	"github.com/proxy-dispatch/proxy-dispatch/spill/store"
 	"github.com/proxy-dispatch/proxy-dispatch/tokens"
 )
 
@@ -26,13 +27,13 @@ var (
 	// ErrStale: a handle from before a restart.
 	ErrStale = errors.New("is from before a restart")
 	// ErrDenied: a name that must not be opened.
-	ErrDenied = errors.New("denied")
+	ErrDenied = fault.ErrDenied
 	// ErrBadQuery: an op, path or parameter that cannot be; the message names the field.
 	ErrBadQuery = fault.ErrBadQuery
 	// ErrNoMatch: the path is sound and leads to nothing in this data.
 	ErrNoMatch = fault.ErrNoMatch
 	// ErrNoSpace: the quota or the disk has no room for the result.
-	ErrNoSpace = errors.New("no space")
+	ErrNoSpace = fault.ErrNoSpace
 	// ErrTooLarge: more than this operation handles at once.
 	ErrTooLarge = fault.ErrTooLarge
 )
@@ -51,7 +52,7 @@ func (o Owner) anonymous() bool { return o.Principal == "" && o.Session == "" }
 // Options of a Shelf. The zero value works.
 type Options struct {
 	Dir            string           // folder under which the process makes its own; default os.TempDir()/proxy-dispatch-UID
-	Store          Store            // where objects go instead of a local folder; default nil
+	Store          store.Store      // where objects go instead of a local folder; default nil
 	Keep           bool             // Dir itself, or Store, holds results, which outlive the process and are removed by age only
 	TTL            time.Duration    // life of a result after its last use; default 2h
 	QuotaBytes     int64            // bytes of all results; default 2 GiB

@@ -66,7 +66,7 @@ func viewForeign(a *Artifact) (*view, error) {
 	if err != nil {
 		return nil, err
 	}
-	if f.size != a.foreign.size || !info.ModTime().Equal(a.foreign.changed) {
+	if f.Size() != a.foreign.size || !info.ModTime().Equal(a.foreign.changed) {
 		_ = f.Close()
 		return nil, fmt.Errorf("file %.80q has changed; read it again: %w", a.foreign.rel, ErrExpired)
 	}

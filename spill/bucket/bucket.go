@@ -17,7 +17,8 @@ import (
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
 
-	"github.com/proxy-dispatch/proxy-dispatch/spill"
+	"github.com/proxy-dispatch/proxy-dispatch/spill/fault"
+	"github.com/proxy-dispatch/proxy-dispatch/spill/store"
 )
 
 // Options of a Bucket. Only Name must be given. Nothing is read from the environment or from files.
@@ -136,26 +137,26 @@ func (b *Bucket) Remove(ctx context.Context, name string) error {
 	return nil
 }
 
-// List implements Store. More than a million objects are spill.ErrTooLarge.
-func (b *Bucket) List(ctx context.Context) ([]spill.Info, error) {
+// List implements Store. More than a million objects are fault.ErrTooLarge.
+func (b *Bucket) List(ctx context.Context) ([]store.Info, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	var list []spill.Info
+	var list []store.Info
 	for o := range b.core.ListObjectsIter(ctx, b.name, minio.ListObjectsOptions{Prefix: b.prefix}) {
 		if o.Err != nil {
 			return nil, fmt.Errorf("list bucket: %w", meaning(o.Err))
 		}
 		name := strings.TrimPrefix(o.Key, b.prefix)
-		if spill.CheckName(name) != nil {
+		if store.CheckName(name) != nil {
 			continue // somebody else's
 		}
 		if len(list) == maxObjects {
-			return nil, fmt.Errorf("list bucket: more than %d objects: %w", maxObjects, spill.ErrTooLarge)
+			return nil, fmt.Errorf("list bucket: more than %d objects: %w", maxObjects, fault.ErrTooLarge)
 		}
-		list = append(list, spill.Info{Name: name, Size: o.Size, ModTime: o.LastModified})
+		list = append(list, store.Info{Name: name, Size: o.Size, ModTime: o.LastModified})
 	}
 	return list, ctx.Err()
 }
@@ -164,7 +165,7 @@ func check(ctx context.Context, name string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return spill.CheckName(name)
+	return store.CheckName(name)
 }
 
 var (
@@ -185,9 +186,9 @@ func meaning(err error) error {
 	case slices.Contains(codesInUse, answer.Code):
 		return fmt.Errorf("%w: %w", fs.ErrExist, err)
 	case slices.Contains(codesFull, answer.Code), answer.StatusCode == http.StatusInsufficientStorage:
-		return fmt.Errorf("%w: the bucket is full: %w", spill.ErrNoSpace, err)
+		return fmt.Errorf("%w: the bucket is full: %w", fault.ErrNoSpace, err)
 	}
 	return err
 }
 
-var _ spill.Store = (*Bucket)(nil)
+var _ store.Store = (*Bucket)(nil)

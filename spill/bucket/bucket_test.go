@@ -3,9 +3,9 @@ package bucket_test
 import (
 	"testing"
 
-	"github.com/proxy-dispatch/proxy-dispatch/spill"
 	"github.com/proxy-dispatch/proxy-dispatch/spill/bucket"
 	"github.com/proxy-dispatch/proxy-dispatch/spill/spilltest"
+	"github.com/proxy-dispatch/proxy-dispatch/spill/store"
 	"github.com/proxy-dispatch/proxy-dispatch/tests/s3"
 )
 
@@ -35,7 +35,7 @@ func TestStore(t *testing.T) {
 		{"in parts", func(o *bucket.Options) { o.PartSize, o.Prefix = 5<<20, "a/b" }},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			spilltest.Store(t, func(t *testing.T) spill.Store {
+			spilltest.Store(t, func(t *testing.T) store.Store {
 				o := options(t, server)
 				test.change(&o)
 				return open(t, o)

@@ -20,8 +20,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/proxy-dispatch/proxy-dispatch/spill"
 	"github.com/proxy-dispatch/proxy-dispatch/spill/bucket"
+	"github.com/proxy-dispatch/proxy-dispatch/spill/fault"
+	"github.com/proxy-dispatch/proxy-dispatch/spill/store"
 	"github.com/proxy-dispatch/proxy-dispatch/tests/s3"
 )
 
@@ -45,7 +46,7 @@ func watched(t *testing.T, o bucket.Options, see func(http.ResponseWriter, *http
 	return o
 }
 
-func put(t *testing.T, s spill.Store, name string, data []byte) {
+func put(t *testing.T, s store.Store, name string, data []byte) {
 	t.Helper()
 	w, err := s.Create(t.Context(), name)
 	if err != nil {
@@ -79,7 +80,7 @@ func TestReadAhead(t *testing.T) {
 	})
 	b := open(t, o)
 	put(t, b, "a", want)
-	read := func(t *testing.T, blob spill.Blob, from, to, step int) {
+	read := func(t *testing.T, blob store.Blob, from, to, step int) {
 		for at := from; at < to; at += step {
 			buf := make([]byte, min(step, to-at))
 			if n, err := blob.ReadAt(buf, int64(at)); n != len(buf) || err != nil && !errors.Is(err, io.EOF) {
@@ -93,18 +94,18 @@ func TestReadAhead(t *testing.T) {
 	}
 	for _, test := range []struct {
 		name string
-		read func(t *testing.T, blob spill.Blob)
+		read func(t *testing.T, blob store.Blob)
 		most int64
 	}{
-		{"from the beginning to the end", func(t *testing.T, blob spill.Blob) { read(t, blob, 0, len(want), 64<<10) }, 7},
-		{"all at once", func(t *testing.T, blob spill.Blob) { read(t, blob, 0, len(want), len(want)) }, 2},
-		{"one block", func(t *testing.T, blob spill.Blob) { read(t, blob, 5_000_000, 5_000_100, 100) }, 2},
-		{"backwards", func(t *testing.T, blob spill.Blob) {
+		{"from the beginning to the end", func(t *testing.T, blob store.Blob) { read(t, blob, 0, len(want), 64<<10) }, 7},
+		{"all at once", func(t *testing.T, blob store.Blob) { read(t, blob, 0, len(want), len(want)) }, 2},
+		{"one block", func(t *testing.T, blob store.Blob) { read(t, blob, 5_000_000, 5_000_100, 100) }, 2},
+		{"backwards", func(t *testing.T, blob store.Blob) {
 			for at := 8_000_000; at >= 4_000_000; at -= 1_000_000 {
 				read(t, blob, at, at+64<<10, 64<<10)
 			}
 		}, 6},
-		{"four readers", func(t *testing.T, blob spill.Blob) {
+		{"four readers", func(t *testing.T, blob store.Blob) {
 			var group sync.WaitGroup
 			for i := range 4 {
 				group.Go(func() { read(t, blob, i*2_500_000, (i+1)*2_500_000, 64<<10) })
@@ -147,10 +148,10 @@ func TestAbort(t *testing.T) {
 	server := s3.Start(t)
 	for _, test := range []struct {
 		name string
-		end  func(t *testing.T, w spill.Writer, cancel func())
+		end  func(t *testing.T, w store.Writer, cancel func())
 	}{
-		{"aborted", func(_ *testing.T, w spill.Writer, _ func()) { w.Abort() }},
-		{"context ended before Close", func(t *testing.T, w spill.Writer, cancel func()) {
+		{"aborted", func(_ *testing.T, w store.Writer, _ func()) { w.Abort() }},
+		{"context ended before Close", func(t *testing.T, w store.Writer, cancel func()) {
 			cancel()
 			if err := w.Close(); !errors.Is(err, context.Canceled) {
 				t.Errorf("Close: %v, want Canceled", err)
@@ -241,8 +242,8 @@ func TestTroubles(t *testing.T) {
 		{"no such bucket", nil, func(o *bucket.Options) { o.Name = "none" }, nil, nil},
 		{"wrong secret", nil, func(o *bucket.Options) { o.SecretKey = "WRONG-SECRET" }, nil, nil},
 		{"nobody", nil, func(o *bucket.Options) { o.AccessKey, o.SecretKey = "", "" }, nil, nil},
-		{"full", answer(http.StatusInsufficientStorage, "XMinioStorageFull"), nil, spill.ErrNoSpace, spill.ErrNoSpace},
-		{"over its quota", answer(http.StatusForbidden, "QuotaExceeded"), nil, spill.ErrNoSpace, spill.ErrNoSpace},
+		{"full", answer(http.StatusInsufficientStorage, "XMinioStorageFull"), nil, fault.ErrNoSpace, fault.ErrNoSpace},
+		{"over its quota", answer(http.StatusForbidden, "QuotaExceeded"), nil, fault.ErrNoSpace, fault.ErrNoSpace},
 		{"no S3", func(w http.ResponseWriter, _ *http.Request) bool {
 			w.WriteHeader(http.StatusTeapot)
 			return true

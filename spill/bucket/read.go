@@ -14,7 +14,7 @@ import (
 
 	"github.com/minio/minio-go/v7"
 
-	"github.com/proxy-dispatch/proxy-dispatch/spill"
+	"github.com/proxy-dispatch/proxy-dispatch/spill/store"
 )
 
 // Readers ask for 64 KiB at a time. A request costs as much time as some hundred KiB on the way, so a
@@ -26,7 +26,7 @@ const (
 )
 
 // Open implements Store. Its one request brings the first bytes as well. The blob's reads end with ctx.
-func (b *Bucket) Open(ctx context.Context, name string) (spill.Blob, error) {
+func (b *Bucket) Open(ctx context.Context, name string) (store.Blob, error) {
 	if err := check(ctx, name); err != nil {
 		return nil, err
 	}

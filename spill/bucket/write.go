@@ -10,11 +10,11 @@ import (
 
 	"github.com/minio/minio-go/v7"
 
-	"github.com/proxy-dispatch/proxy-dispatch/spill"
+	"github.com/proxy-dispatch/proxy-dispatch/spill/store"
 )
 
 // Create implements Store.
-func (b *Bucket) Create(ctx context.Context, name string) (spill.Writer, error) {
+func (b *Bucket) Create(ctx context.Context, name string) (store.Writer, error) {
 	if err := check(ctx, name); err != nil {
 		return nil, err
 	}

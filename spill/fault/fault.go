@@ -1,4 +1,4 @@
-// Package fault says how a query of kept data can fail; all rooms of spill share its errors.
+// Package fault says how keeping and asking can fail; all rooms of spill share its errors.
 package fault
 
 import "errors"
@@ -11,4 +11,8 @@ var (
 	ErrNoMatch = errors.New("no match")
 	// ErrTooLarge: more than this operation handles at once.
 	ErrTooLarge = errors.New("too large")
+	// ErrDenied: a name that must not be opened.
+	ErrDenied = errors.New("denied")
+	// ErrNoSpace: the quota or the disk has no room.
+	ErrNoSpace = errors.New("no space")
 )

@@ -1,4 +1,4 @@
-// Package spilltest holds what every spill.Store must keep, as a test.
+// Package spilltest holds what every store.Store must keep, as a test.
 package spilltest
 
 import (
@@ -15,15 +15,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/proxy-dispatch/proxy-dispatch/spill"
+	"github.com/proxy-dispatch/proxy-dispatch/spill/store"
 )
 
 // Store tests the stores that open returns; each must be empty and is used by one test. What a store needs
 // closed, open leaves to t.Cleanup.
-func Store(t *testing.T, open func(t *testing.T) spill.Store) {
+func Store(t *testing.T, open func(t *testing.T) store.Store) {
 	for _, test := range []struct {
 		name string
-		run  func(t *testing.T, s spill.Store)
+		run  func(t *testing.T, s store.Store)
 	}{
 		{"round trip", roundTrip},
 		{"ranges", ranges},
@@ -41,7 +41,7 @@ func Store(t *testing.T, open func(t *testing.T) spill.Store) {
 	}
 }
 
-func write(t *testing.T, s spill.Store, name string, data []byte) {
+func write(t *testing.T, s store.Store, name string, data []byte) {
 	t.Helper()
 	w, err := s.Create(t.Context(), name)
 	if err != nil {
@@ -58,7 +58,7 @@ func write(t *testing.T, s spill.Store, name string, data []byte) {
 	}
 }
 
-func read(t *testing.T, s spill.Store, name string) []byte {
+func read(t *testing.T, s store.Store, name string) []byte {
 	t.Helper()
 	b, err := s.Open(t.Context(), name)
 	if err != nil {
@@ -81,7 +81,7 @@ func content(size int) []byte {
 	return data
 }
 
-func listed(t *testing.T, s spill.Store) []string {
+func listed(t *testing.T, s store.Store) []string {
 	t.Helper()
 	infos, err := s.List(t.Context())
 	if err != nil {
@@ -95,7 +95,7 @@ func listed(t *testing.T, s spill.Store) []string {
 	return names
 }
 
-func roundTrip(t *testing.T, s spill.Store) {
+func roundTrip(t *testing.T, s store.Store) {
 	for _, size := range []int{0, 1, 4096, 65536, 65537, 7_000_000} {
 		name := fmt.Sprintf("object-%d.bin", size)
 		want := content(size)
@@ -106,7 +106,7 @@ func roundTrip(t *testing.T, s spill.Store) {
 	}
 }
 
-func ranges(t *testing.T, s spill.Store) {
+func ranges(t *testing.T, s store.Store) {
 	want := content(300_000)
 	write(t, s, "a", want)
 	b, err := s.Open(t.Context(), "a")
@@ -149,7 +149,7 @@ func ranges(t *testing.T, s spill.Store) {
 	group.Wait()
 }
 
-func unseen(t *testing.T, s spill.Store) {
+func unseen(t *testing.T, s store.Store) {
 	w, err := s.Create(t.Context(), "a")
 	if err != nil {
 		t.Fatal(err)
@@ -166,7 +166,7 @@ func unseen(t *testing.T, s spill.Store) {
 	}
 }
 
-func abort(t *testing.T, s spill.Store) {
+func abort(t *testing.T, s store.Store) {
 	w, err := s.Create(t.Context(), "a")
 	if err != nil {
 		t.Fatal(err)
@@ -193,7 +193,7 @@ func abort(t *testing.T, s spill.Store) {
 	}
 }
 
-func inUse(t *testing.T, s spill.Store) {
+func inUse(t *testing.T, s store.Store) {
 	write(t, s, "a", []byte("first"))
 	w, err := s.Create(t.Context(), "a")
 	if err == nil {
@@ -208,7 +208,7 @@ func inUse(t *testing.T, s spill.Store) {
 	}
 }
 
-func absent(t *testing.T, s spill.Store) {
+func absent(t *testing.T, s store.Store) {
 	if _, err := s.Open(t.Context(), "none"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("Open: %v, want ErrNotExist", err)
 	}
@@ -220,7 +220,7 @@ func absent(t *testing.T, s spill.Store) {
 	}
 }
 
-func names(t *testing.T, s spill.Store) {
+func names(t *testing.T, s store.Store) {
 	write(t, s, "a.b_c-1", nil)
 	write(t, s, strings.Repeat("x", 128), nil)
 	for _, name := range []string{"", ".", "..", "../a", "/a", "a/b", `a\b`, "A", "a b", "a\x00", "-a", ".a", "ä", "a\n", strings.Repeat("x", 129)} {
@@ -238,7 +238,7 @@ func names(t *testing.T, s spill.Store) {
 	}
 }
 
-func list(t *testing.T, s spill.Store) {
+func list(t *testing.T, s store.Store) {
 	before := time.Now().Add(-time.Hour)
 	sizes := map[string]int64{"a": 0, "b": 10, "c": 70_000}
 	for name, size := range sizes {
@@ -258,7 +258,7 @@ func list(t *testing.T, s spill.Store) {
 	}
 }
 
-func remove(t *testing.T, s spill.Store) {
+func remove(t *testing.T, s store.Store) {
 	write(t, s, "a", []byte("x"))
 	write(t, s, "ab", []byte("y"))
 	if err := s.Remove(t.Context(), "a"); err != nil {
@@ -272,7 +272,7 @@ func remove(t *testing.T, s spill.Store) {
 	}
 }
 
-func ended(t *testing.T, s spill.Store) {
+func ended(t *testing.T, s store.Store) {
 	write(t, s, "a", []byte("x"))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -292,7 +292,7 @@ func ended(t *testing.T, s spill.Store) {
 	}
 }
 
-func many(t *testing.T, s spill.Store) {
+func many(t *testing.T, s store.Store) {
 	const n = 64
 	var group sync.WaitGroup
 	for i := range n {

@@ -1,4 +1,4 @@
-package spill
+package store
 
 import (
 	"context"
@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/proxy-dispatch/proxy-dispatch/spill/fault"
 )
 
 // Local is a Store in one folder, readable by its owner only. Its names are opened within the folder and
@@ -38,6 +40,9 @@ func OpenLocal(dir string) (*Local, error) {
 // Close releases the folder; its files stay.
 func (l *Local) Close() error { return l.root.Close() }
 
+// Dir returns the absolute path of the folder.
+func (l *Local) Dir() string { return l.dir }
+
 // Path returns the absolute path of an object.
 func (l *Local) Path(name string) string { return filepath.Join(l.dir, name) }
 
@@ -64,7 +69,7 @@ func (l *Local) Open(ctx context.Context, name string) (Blob, error) {
 	if strings.HasSuffix(name, unfinished) {
 		return nil, fmt.Errorf("open %s: %w", name, fs.ErrNotExist)
 	}
-	return openRegular(l.root, name, false)
+	return OpenRegular(l.root, name, false)
 }
 
 // Remove implements Store.
@@ -101,8 +106,8 @@ func (l *Local) List(ctx context.Context) ([]Info, error) {
 	return list, nil
 }
 
-// dropUnfinished removes what writers that are gone left: unfinished files not written to since a time.
-func (l *Local) dropUnfinished(since time.Time) error {
+// DropUnfinished removes what writers that are gone left: unfinished files not written to since a time.
+func (l *Local) DropUnfinished(since time.Time) error {
 	entries, err := fs.ReadDir(l.root.FS(), ".")
 	if err != nil {
 		return fmt.Errorf("list store: %w", err)
@@ -174,47 +179,49 @@ func (w *localWriter) Abort() {
 	_ = w.store.root.Remove(w.name + unfinished)
 }
 
-type localBlob struct {
+// File is an open regular file as a Blob.
+type File struct {
 	*os.File
 	size int64
 }
 
-func (b localBlob) Size() int64 { return b.size }
+// Size is that of the file when it was opened.
+func (b File) Size() int64 { return b.size }
 
-// openRegular opens a regular file below root. A fifo or device is refused before it is opened, and
+// OpenRegular opens a regular file below root. A fifo or device is refused before it is opened, and
 // again should it have taken the file's place in between. Links within root are followed only if asked.
-func openRegular(root *os.Root, name string, links bool) (Blob, error) {
+func OpenRegular(root *os.Root, name string, links bool) (File, error) {
 	stat, flags := root.Lstat, os.O_RDONLY|noFollow
 	if links {
 		stat, flags = root.Stat, os.O_RDONLY|noWait
 	}
 	before, err := stat(name)
 	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", name, err)
+		return File{}, fmt.Errorf("open %s: %w", name, err)
 	}
 	if !before.Mode().IsRegular() {
-		return nil, fmt.Errorf("open %s: not a regular file: %w", name, ErrDenied)
+		return File{}, fmt.Errorf("open %s: not a regular file: %w", name, fault.ErrDenied)
 	}
 	f, err := root.OpenFile(name, flags, 0)
 	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", name, err)
+		return File{}, fmt.Errorf("open %s: %w", name, err)
 	}
 	after, err := f.Stat()
 	if err != nil || !after.Mode().IsRegular() || !os.SameFile(before, after) {
 		_ = f.Close()
-		return nil, fmt.Errorf("open %s: it was replaced: %w", name, ErrDenied)
+		return File{}, fmt.Errorf("open %s: it was replaced: %w", name, fault.ErrDenied)
 	}
-	return localBlob{f, after.Size()}, nil
+	return File{f, after.Size()}, nil
 }
 
-// spaceError makes ErrNoSpace of the ways in which a disk is full.
+// spaceError makes fault.ErrNoSpace of the ways in which a disk is full.
 func spaceError(err error) error {
 	if err == nil {
 		return nil
 	}
 	for _, full := range diskFull {
 		if errors.Is(err, full) {
-			return fmt.Errorf("%w: the disk is full: %w", ErrNoSpace, err)
+			return fmt.Errorf("%w: the disk is full: %w", fault.ErrNoSpace, err)
 		}
 	}
 	return err

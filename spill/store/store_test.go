@@ -1,15 +1,15 @@
-package spill_test
+package store_test
 
 import (
 	"testing"
 
-	"github.com/proxy-dispatch/proxy-dispatch/spill"
 	"github.com/proxy-dispatch/proxy-dispatch/spill/spilltest"
+	"github.com/proxy-dispatch/proxy-dispatch/spill/store"
 )
 
 func TestLocalStore(t *testing.T) {
-	spilltest.Store(t, func(t *testing.T) spill.Store {
-		l, err := spill.OpenLocal(t.TempDir())
+	spilltest.Store(t, func(t *testing.T) store.Store {
+		l, err := store.OpenLocal(t.TempDir())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,6 +1,6 @@
 //go:build !windows
 
-package spill
+package store
 
 import (
 	"errors"

@@ -1,4 +1,4 @@
-package spill
+package store
 
 import (
 	"errors"

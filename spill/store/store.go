@@ -1,4 +1,5 @@
-package spill
+// Package store holds named objects that are written once and read in ranges: what that is, and a folder that does it.
+package store
 
 import (
 	"context"
@@ -13,7 +14,7 @@ import (
 // object is fs.ErrNotExist. Package spilltest holds the tests every Store must pass.
 type Store interface {
 	// Create starts an object. Nobody sees it before the writer's Close has returned nil. A name in use is
-	// fs.ErrExist, at Create or at Close. A store that is full says ErrNoSpace.
+	// fs.ErrExist, at Create or at Close. A store that is full says fault.ErrNoSpace.
 	Create(ctx context.Context, name string) (Writer, error)
 	// Open opens an object for reading. It may fail in the middle if the object is removed meanwhile.
 	Open(ctx context.Context, name string) (Blob, error)

@@ -1,4 +1,4 @@
-package spill
+package store
 
 import (
 	"crypto/rand"
@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+
+	"github.com/proxy-dispatch/proxy-dispatch/spill/fault"
 )
 
 // errHeld: a process folder belongs to a living process.
@@ -17,17 +19,17 @@ var errHeld = errors.New("in use")
 
 const folderPrefix = "p-" // of the folders of processes, below the base
 
-// A folder is the place of one process: a folder of its own below the base, locked while it lives.
-type folder struct {
+// Folder is the place of one process: a folder of its own below the base, locked while it lives.
+type Folder struct {
 	base *os.Root
 	name string
 	lock *os.File // nil on file systems without locks; such a folder is never swept
-	path string
+	Path string   // absolute
 }
 
-// baseDir returns the folder that holds the folders of all our processes, made if need be. The default
+// BaseDir returns the folder that holds the folders of all our processes, made if need be. The default
 // one lies where other users can write, so it must be ours, closed to others, and no link.
-func baseDir(dir string) (string, error) {
+func BaseDir(dir string) (string, error) {
 	if dir != "" {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return "", fmt.Errorf("make spill folder: %w", err)
@@ -47,7 +49,7 @@ func baseDir(dir string) (string, error) {
 	case err != nil:
 		return "", fmt.Errorf("make spill folder: %w", err)
 	case !info.IsDir() || !ownedByUs(info):
-		return "", fmt.Errorf("spill folder %s is not ours: %w", dir, ErrDenied)
+		return "", fmt.Errorf("spill folder %s is not ours: %w", dir, fault.ErrDenied)
 	case runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0:
 		if err := os.Chmod(dir, 0o700); err != nil {
 			return "", fmt.Errorf("close spill folder: %w", err)
@@ -56,9 +58,9 @@ func baseDir(dir string) (string, error) {
 	return dir, nil
 }
 
-// newFolder sweeps the folders of dead processes and makes one for this process.
-func newFolder(dir string, log *slog.Logger) (*folder, error) {
-	dir, err := baseDir(dir)
+// NewFolder sweeps the folders of dead processes and makes one for this process.
+func NewFolder(dir string, log *slog.Logger) (*Folder, error) {
+	dir, err := BaseDir(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +87,7 @@ func newFolder(dir string, log *slog.Logger) (*folder, error) {
 		if err != nil {
 			log.Warn("spill folder cannot be locked and will not be swept", "folder", name, "error", err)
 		}
-		return &folder{base: base, name: name, lock: lock, path: filepath.Join(dir, name)}, nil
+		return &Folder{base: base, name: name, lock: lock, Path: filepath.Join(dir, name)}, nil
 	}
 	_ = base.Close()
 	return nil, fmt.Errorf("make process folder in %s: %w", dir, errHeld)
@@ -134,8 +136,8 @@ func sweep(base *os.Root, log *slog.Logger) {
 	}
 }
 
-// remove removes the folder with all it holds.
-func (f *folder) remove() error {
+// Remove removes the folder with all it holds.
+func (f *Folder) Remove() error {
 	if f.lock != nil && runtime.GOOS == "windows" {
 		_ = f.lock.Close()
 	}
