@@ -252,6 +252,11 @@ func seeQuestions(s *session, asked chan string) {
 	if len(asked) < 6 {
 		s.t.Errorf("the agent was asked %d times, want 6", len(asked))
 	}
+	for range len(asked) {
+		if question := <-asked; !strings.Contains(question, `"proxy":{"server":"`) {
+			s.t.Errorf("a question does not say whose it is: %s", question)
+		}
+	}
 }
 
 func seeNotices(s *session) {
