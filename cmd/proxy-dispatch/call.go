@@ -29,6 +29,7 @@ Flags of this program are listed below; after -- every flag is the tool's.
 
   --json         print JSON for programs
   --server S     only this server
+  --view V       as agents of a tool view call it
   --type T       tool (default), resource (TOOL is a URI) or prompt
   --spill        keep the result and print the report; ` + "`proxy-dispatch read HANDLE OP`" + ` shows parts of it
   --timeout D    how long the call may take, such as 30s
@@ -70,6 +71,10 @@ func (c *console) call(ctx context.Context, line *callLine) error {
 		return err
 	}
 	defer p.Close()
+	agent, err := p.within(line.view)
+	if err != nil {
+		return err
+	}
 	whole := int64(0)
 	r := dispatch.CallRequest{
 		Tool: line.tool, Type: line.kind, Connection: line.server, Arguments: args, Threshold: &whole, ToFile: line.spill,
@@ -80,7 +85,7 @@ func (c *console) call(ctx context.Context, line *callLine) error {
 	}
 	var answer *dispatch.CallAnswer
 	err = c.withTool(ctx, p, line.tool, line.server, func() (err error) {
-		answer, err = p.dispatcher.Call(ctx, me, r)
+		answer, err = p.dispatcher.Call(ctx, agent, r)
 		return err
 	})
 	if err != nil {
@@ -184,7 +189,7 @@ func decodedLen(base64 string) int { return len(strings.TrimRight(base64, "=")) 
 
 // callLine is a command line of call.
 type callLine struct {
-	tool, server, config               string
+	tool, server, view, config         string
 	kind                               catalog.Kind
 	json, spill, dryRun, verbose, help bool
 	timeout                            time.Duration

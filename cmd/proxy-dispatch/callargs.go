@@ -74,7 +74,7 @@ func (l *callLine) flag(word string, next func() (string, error)) (mine bool, er
 		*set = value != "false"
 		return true, nil
 	}
-	texts := map[string]*string{"server": &l.server, "config": &l.config, "type": (*string)(&l.kind), "timeout": nil}
+	texts := map[string]*string{"server": &l.server, "view": &l.view, "config": &l.config, "type": (*string)(&l.kind), "timeout": nil}
 	text, ok := texts[name]
 	if !ok {
 		return false, nil

@@ -44,14 +44,17 @@ func (c *console) initCommand() *cobra.Command {
 	var file string
 	names := clients.Names()
 	cmd := &cobra.Command{
-		Use:   "init config|" + strings.Join(names, "|"),
+		Use:   "init config|hooks|" + strings.Join(names, "|"),
 		Short: "Write a first configuration, or move a client's servers behind the proxy",
 		Long: `init config prints a first configuration; --write puts it where proxy-dispatch looks for it.
+
+init hooks writes hooks/example.js beside the configuration: two hooks and a custom tool to start from.
 
 init CLIENT prints the client's own configuration as it would be with its servers behind the proxy.
 --write moves the servers into our configuration, puts proxy-dispatch in their place, leaves everything
 else in the client's file, and keeps a copy of the file as it was.`,
 		Example: `  proxy-dispatch init config --write
+  proxy-dispatch init hooks
   proxy-dispatch init claude-code
   proxy-dispatch init cursor --write
   proxy-dispatch init vscode --file .vscode/mcp.json --write`,
@@ -62,11 +65,11 @@ else in the client's file, and keeps a copy of the file as it was.`,
 			case what == "config":
 				return c.initConfig(write)
 			case what == "hooks":
-				return usage("init hooks is not available yet")
+				return c.initHooks()
 			case slices.Contains(names, what):
 				return c.initClient(what, file, write)
 			default:
-				return usage("init knows config, %s, not %q", strings.Join(names, ", "), what)
+				return usage("init knows config, hooks, %s, not %q", strings.Join(names, ", "), what)
 			}
 		},
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 // reloadable are the parts of a configuration that a running proxy takes over. Everything else needs a restart.
-var reloadable = []string{"Path", "Servers", "Tools", "Pin", "Flow", "Auth", "Ignored", "Views", "Hooks", "Composites", "Custom"}
+var reloadable = []string{"Path", "Servers", "Tools", "Pin", "Flow", "Auth", "Ignored", "Views", "ViewsKey", "Hooks", "Composites", "Custom"}
 
 // reload reads the configuration again and applies what differs. If it is faulty, nothing changes.
 func (p *program) reload(load func() (*config.Config, error)) (control.Report, error) {

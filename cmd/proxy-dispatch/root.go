@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -39,11 +38,8 @@ Results go to stdout, words for people to stderr. Exit codes: 0 ok, 1 the call f
 	root.CompletionOptions.HiddenDefaultCmd = false
 	root.AddCommand(c.serveCommand(), c.serversCommand(), c.toolsCommand(), c.searchCommand(), c.schemaCommand(),
 		c.callCommand(), c.readCommand(), c.statusCommand(), c.validateCommand(), c.configCommand(), c.initCommand(),
-		c.benchCommand(), c.evalCommand(), c.demoCommand(), c.tokenCommand(), c.serverCommand(), c.trustCommand(), c.loginCommand(), c.logoutCommand(),
-		c.versionCommand())
-	for _, later := range laterCommands {
-		root.AddCommand(laterCommand(later))
-	}
+		c.benchCommand(), c.evalCommand(), c.demoCommand(), c.tokenCommand(), c.serverCommand(), c.viewCommand(), c.trustCommand(),
+		c.loginCommand(), c.logoutCommand(), c.versionCommand())
 	for _, cmd := range root.Commands() {
 		refuseExtra(cmd)
 	}
@@ -67,23 +63,6 @@ func refuseExtra(cmd *cobra.Command) {
 // wantsJSON adds --json to a command.
 func (c *console) wantsJSON(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&c.json, "json", false, "print JSON for programs")
-}
-
-// laterCommands are known and come with what they need.
-var laterCommands = []struct{ name, short string }{
-	{"view", "Manage tool views"},
-}
-
-func laterCommand(later struct{ name, short string }) *cobra.Command {
-	return &cobra.Command{
-		Use: later.name, Short: later.short + " (not available yet)", DisableFlagParsing: true,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if slices.Contains(args, "--help") || slices.Contains(args, "-h") {
-				return cmd.Help()
-			}
-			return usage("%s is not available yet", later.name)
-		},
-	}
 }
 
 // load reads the configuration the command line asks for.

@@ -26,26 +26,23 @@ tool, a list otherwise.`,
   proxy-dispatch schema --json > schemas.json`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if view != "" {
-				return usage("--view is not available yet")
-			}
-			return c.schema(cmd.Context(), strings.Join(args, ""), server)
+			return c.schema(cmd.Context(), strings.Join(args, ""), server, view)
 		},
 	}
 	cmd.Flags().StringVar(&server, "server", "", "only this server")
-	cmd.Flags().StringVar(&view, "view", "", "only what a tool view shows (not available yet)")
+	cmd.Flags().StringVar(&view, "view", "", "only what a tool view shows")
 	c.wantsJSON(cmd)
 	return cmd
 }
 
-func (c *console) schema(ctx context.Context, tool, server string) error {
+func (c *console) schema(ctx context.Context, tool, server, view string) error {
 	p, err := c.forCommand(ctx, wiring{})
 	if err != nil {
 		return err
 	}
 	defer p.Close()
 	if tool != "" {
-		return c.schemaOf(ctx, p, tool, server)
+		return c.schemaOf(ctx, p, tool, server, view)
 	}
 	names, err := p.listed(server)
 	if err != nil {
@@ -54,7 +51,7 @@ func (c *console) schema(ctx context.Context, tool, server string) error {
 	if err := c.learn(ctx, p, names...); err != nil {
 		return err
 	}
-	v, err := p.view()
+	v, err := p.seen(view)
 	if err != nil {
 		return err
 	}
@@ -82,17 +79,21 @@ func (c *console) schema(ctx context.Context, tool, server string) error {
 }
 
 // schemaOf shows one tool.
-func (c *console) schemaOf(ctx context.Context, p *program, tool, server string) error {
+func (c *console) schemaOf(ctx context.Context, p *program, tool, server, view string) error {
+	agent, err := p.within(view)
+	if err != nil {
+		return err
+	}
 	var found *dispatch.DescribeAnswer
-	err := c.withTool(ctx, p, tool, server, func() (err error) {
-		found, err = p.dispatcher.Describe(ctx, me, dispatch.DescribeRequest{Names: []string{tool}, Connection: server})
+	err = c.withTool(ctx, p, tool, server, func() (err error) {
+		found, err = p.dispatcher.Describe(ctx, agent, dispatch.DescribeRequest{Names: []string{tool}, Connection: server})
 		return err
 	})
 	if err != nil {
 		return err
 	}
 	item := found.Items[0]
-	e := p.catalog.Snapshot().Entry(catalog.Ref{Server: item.Connection, Kind: item.Type, Name: item.Name})
+	e := p.dispatcher.Seen(agent).Entry(catalog.Ref{Server: item.Connection, Kind: item.Type, Name: item.Name})
 	if e == nil {
 		return errors.New("the tool has just gone")
 	}

@@ -15,7 +15,7 @@ var me = dispatch.Agent{Session: "command-line", Client: "proxy-dispatch"}
 
 func (c *console) searchCommand() *cobra.Command {
 	var q dispatch.SearchRequest
-	var kind string
+	var kind, view string
 	var refresh bool
 	cmd := &cobra.Command{
 		Use:   "search QUERY",
@@ -28,12 +28,13 @@ whose tools it has never heard of; --refresh asks all again.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, words []string) error {
 			q.Query, q.Type = strings.Join(words, " "), catalog.Kind(kind)
-			return c.search(cmd.Context(), q, refresh)
+			return c.search(cmd.Context(), q, refresh, view)
 		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&kind, "type", "tool", "tool, resource or prompt")
 	f.StringVar(&q.Connection, "server", "", "only this server")
+	f.StringVar(&view, "view", "", "only what a tool view shows")
 	f.IntVar(&q.Limit, "limit", 10, "how many hits")
 	f.IntVar(&q.Offset, "offset", 0, "hits to leave out")
 	f.BoolVar(&refresh, "refresh", false, "ask the servers again first")
@@ -41,7 +42,7 @@ whose tools it has never heard of; --refresh asks all again.`,
 	return cmd
 }
 
-func (c *console) search(ctx context.Context, q dispatch.SearchRequest, refresh bool) error {
+func (c *console) search(ctx context.Context, q dispatch.SearchRequest, refresh bool, view string) error {
 	if err := checkKind(q.Type); err != nil {
 		return err
 	}
@@ -50,6 +51,10 @@ func (c *console) search(ctx context.Context, q dispatch.SearchRequest, refresh 
 		return err
 	}
 	defer p.Close()
+	agent, err := p.within(view)
+	if err != nil {
+		return err
+	}
 	names, err := p.unheard("", q.Connection)
 	if refresh {
 		names, err = p.listed(q.Connection)
@@ -60,7 +65,7 @@ func (c *console) search(ctx context.Context, q dispatch.SearchRequest, refresh 
 	if err := c.learn(ctx, p, names...); err != nil {
 		return err
 	}
-	answer, err := p.dispatcher.Search(ctx, me, q)
+	answer, err := p.dispatcher.Search(ctx, agent, q)
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -97,22 +98,27 @@ func (c *console) validate(ctx context.Context) error {
 			Look: looks[s.Name]}
 		list = append(list, one)
 	}
+	shapes := p.checkShapes()
 	tried := p.tryBucket(ctx)
 	for _, line := range p.cfg.Ignored {
 		c.say("ignored: %s", line)
 	}
 	if c.json {
 		err = c.showJSON(struct {
-			Config  string    `json:"config"`
-			Ignored []string  `json:"ignored,omitempty"`
-			Servers []verdict `json:"servers"`
-			Bucket  *outcome  `json:"bucket,omitempty"`
-		}{p.cfg.Path, p.cfg.Ignored, list, p.bucketOutcome(tried)})
-	} else if err = c.showVerdicts(list); err == nil && p.bucket != nil {
+			Config  string        `json:"config"`
+			Ignored []string      `json:"ignored,omitempty"`
+			Servers []verdict     `json:"servers"`
+			Views   []viewVerdict `json:"views,omitempty"`
+			Bucket  *outcome      `json:"bucket,omitempty"`
+		}{p.cfg.Path, p.cfg.Ignored, list, shapes, p.bucketOutcome(tried)})
+	} else if err = errors.Join(c.showVerdicts(list), c.showShapes(p, shapes)); err == nil && p.bucket != nil {
 		err = c.showBucket(p.bucketOutcome(tried))
 	}
 	if err != nil {
 		return err
+	}
+	if slices.ContainsFunc(shapes, func(v viewVerdict) bool { return len(v.Errors) > 0 }) {
+		return &exitError{code: exitUsage}
 	}
 	if tried != nil || p.unreached(names) != nil {
 		return &exitError{code: exitUnreachable} // why was said with the verdicts

@@ -10,11 +10,12 @@ import (
 
 	"github.com/proxy-dispatch/proxy-dispatch/catalog"
 	"github.com/proxy-dispatch/proxy-dispatch/cmd/internal/config"
+	"github.com/proxy-dispatch/proxy-dispatch/dispatch"
 	"github.com/proxy-dispatch/proxy-dispatch/dispatch/view"
 )
 
 func (c *console) toolsCommand() *cobra.Command {
-	var server string
+	var server, view string
 	cmd := &cobra.Command{
 		Use:   "tools",
 		Short: "List the tools of all servers",
@@ -24,14 +25,15 @@ is taken from the cache, if it is there. With --json it prints the whole catalog
   proxy-dispatch tools --server github
   proxy-dispatch tools --json > catalog.json`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return c.tools(cmd.Context(), server) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.tools(cmd.Context(), server, view) },
 	}
 	cmd.Flags().StringVar(&server, "server", "", "only this server")
+	cmd.Flags().StringVar(&view, "view", "", "only what a tool view shows")
 	c.wantsJSON(cmd)
 	return cmd
 }
 
-func (c *console) tools(ctx context.Context, server string) error {
+func (c *console) tools(ctx context.Context, server, view string) error {
 	p, err := c.forCommand(ctx, wiring{})
 	if err != nil {
 		return err
@@ -44,7 +46,7 @@ func (c *console) tools(ctx context.Context, server string) error {
 	if err := c.learn(ctx, p, names...); err != nil {
 		return err
 	}
-	v, err := p.view()
+	v, err := p.seen(view)
 	if err != nil {
 		return err
 	}
@@ -87,6 +89,25 @@ func (p *program) view() (*view.View, error) {
 		return nil, err
 	}
 	return policy.Over(p.catalog.Snapshot()), nil
+}
+
+// within is who asks on the command line, by a tool view ("" none).
+func (p *program) within(view string) (dispatch.Agent, error) {
+	a := me
+	a.View = view
+	if view != "" && p.cfg.View(view) == nil {
+		return a, noView(p.cfg, view)
+	}
+	return a, nil
+}
+
+// seen is what a tool view ("" none) shows now.
+func (p *program) seen(name string) (*view.View, error) {
+	a, err := p.within(name)
+	if err != nil {
+		return nil, err
+	}
+	return p.dispatcher.Seen(a), nil
 }
 
 // entryJSON is an element of the catalog as programs read it.

@@ -50,6 +50,7 @@ type Config struct {
 	Proxy        Proxy
 	Transparent  Transparent
 	Views        []View // in file order
+	ViewsKey     string // the spelling of views in the file
 	Hooks        []Hook // in the order they run
 	Composites   []Composite
 	Custom       []Custom

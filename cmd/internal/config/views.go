@@ -18,6 +18,16 @@ type View struct {
 	Name string
 	Line int
 	view.Definition
+
+	toolLines map[[2]string]int // by server and tool, as they are written
+}
+
+// ToolLine is the line of a tool's rule; that of the view where it has none.
+func (v *View) ToolLine(server, tool string) int {
+	if line := v.toolLines[[2]string{server, tool}]; line != 0 {
+		return line
+	}
+	return v.Line
 }
 
 // View returns the view of that name, nil if there is none.
@@ -41,6 +51,7 @@ func (d *decoder) views(f *fields) {
 		return
 	}
 	d.mapping(n, key+".")
+	d.out.ViewsKey = key
 	for _, m := range n.Members {
 		if !viewNames.MatchString(m.Key) {
 			d.add(m.Line, "%s: a view's name is 1 to 64 letters, digits, dots, dashes and underscores, not %q", key, m.Key)
@@ -65,7 +76,7 @@ func (d *decoder) exposedViews() {
 }
 
 func (d *decoder) view(where string, m notation.Member) View {
-	v := View{Name: m.Key, Line: m.Line}
+	v := View{Name: m.Key, Line: m.Line, toolLines: map[[2]string]int{}}
 	f := d.mapping(m.Value, where)
 	v.Description = f.literal("description")
 	v.Exposure = view.Exposure(f.enumOf([]string{"exposure", "exposure_mode"}, view.Exposures))
@@ -105,6 +116,7 @@ func (d *decoder) viewTools(f *fields, v View) []view.ServerTools {
 		for _, tool := range d.toolMembers(m.Value, t.where+m.Key+".") {
 			rule := d.viewTool(v, t.where+m.Key+"."+tool.Key+".", m.Key, tool)
 			st.Tools = append(st.Tools, rule)
+			v.toolLines[[2]string{m.Key, tool.Key}] = tool.Line
 			d.shownOnce(v, rule, tool.Line, shown)
 		}
 		out = append(out, st)
