@@ -51,6 +51,21 @@ func (o Outcome) Passed() bool { return o.count("FAILURE") == 0 }
 // Clean says that no check failed or was warned about.
 func (o Outcome) Clean() bool { return o.Passed() && o.count("WARNING") == 0 }
 
+// Proven says that a check succeeded. Where none did and none failed, the suite only looked on, or skipped the scenario.
+func (o Outcome) Proven() bool { return o.count("SUCCESS") > 0 }
+
+// Less lists the checks of an outcome that are in it as skipped or for information only.
+func (o Outcome) Less() string {
+	var ids []string
+	for _, c := range o.Checks {
+		if c.Status == "SKIPPED" || c.Status == "INFO" {
+			ids = append(ids, c.ID)
+		}
+	}
+	slices.Sort(ids)
+	return strings.Join(slices.Compact(ids), ", ")
+}
+
 func (o Outcome) count(status string) (n int) {
 	for _, c := range o.Checks {
 		if c.Status == status {
