@@ -38,6 +38,8 @@ type HTTPOptions struct {
 	Open map[string]http.Handler
 	// Ready says why we are not ready yet, for /readyz; its text is shown. Nil: always ready.
 	Ready func() error
+	// Drain is how long running calls may still finish by themselves once ctx ends; default half a second.
+	Drain time.Duration
 	// OnListen is told the address once connections are accepted.
 	OnListen func(net.Addr)
 	// SessionIdle is how long an unused session lives at least; default 1h.
@@ -69,14 +71,15 @@ func (o HTTPOptions) withDefaults() HTTPOptions {
 		o.Paths = map[string]Face{"/mcp": o.Face, "/mcp/dispatch": o.Face}
 	}
 	o.SessionIdle = positive(o.SessionIdle, time.Hour)
+	o.Drain = positive(o.Drain, lastWords)
 	o.MaxSessions = positive(o.MaxSessions, 10000)
 	o.ReplaySession = positive(o.ReplaySession, 4<<20)
 	o.ReplayTotal = positive(o.ReplayTotal, 64<<20)
 	return o
 }
 
-// HTTP serves agents over streamable HTTP until ctx ends. Running calls then have half a second to
-// finish before they are cancelled; it returns nil at most 2 s later. Any other end is an error.
+// HTTP serves agents over streamable HTTP until ctx ends. No connection is accepted any longer then, and running calls
+// have the time of Drain to finish before they are cancelled; it returns nil at most 2 s later. Any other end is an error.
 func HTTP(ctx context.Context, o HTTPOptions) error {
 	o = o.withDefaults()
 	life, kill := context.WithCancel(context.WithoutCancel(ctx))
@@ -116,9 +119,9 @@ func HTTP(ctx context.Context, o HTTPOptions) error {
 	case <-ctx.Done():
 	}
 	handler.hush() // who only listens would keep us
-	last := time.AfterFunc(lastWords, handler.kill)
+	last := time.AfterFunc(o.Drain, handler.kill)
 	defer last.Stop()
-	leaving, stop := context.WithTimeout(context.WithoutCancel(ctx), lastWords+farewell)
+	leaving, stop := context.WithTimeout(context.WithoutCancel(ctx), o.Drain+farewell)
 	defer stop()
 	if s.Shutdown(leaving) != nil {
 		s.Close()

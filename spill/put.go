@@ -92,8 +92,9 @@ func (s *Shelf) keep(ctx context.Context, owner Owner, from Sources, r result, d
 	if a := s.again(sum); a != nil {
 		return a, nil
 	}
-	if size := int64(len(r.raw)); size > min(s.o.QuotaBytes, s.o.PrincipalBytes) {
-		return nil, fmt.Errorf("%w: a result of %d bytes exceeds the quota of %d", ErrNoSpace, size, min(s.o.QuotaBytes, s.o.PrincipalBytes))
+	most, _ := s.allowance(owner.Principal)
+	if size := int64(len(r.raw)); size > most {
+		return nil, fmt.Errorf("%w: a result of %d bytes exceeds the quota of %d", ErrNoSpace, size, most)
 	}
 	d := &draft{ctx: ctx, shelf: s, r: r, entry: &entry{sum: sum, manifest: manifest{
 		Artifact: Artifact{ID: randomID(), From: from, Created: s.o.Now()},

@@ -14,6 +14,20 @@ type usage struct {
 
 func (u usage) within(bytes int64, files int) bool { return u.bytes <= bytes && u.files <= files }
 
+// allowance is the most a principal may keep.
+func (s *Shelf) allowance(principal string) (bytes int64, files int) {
+	if s.o.Allowance != nil {
+		bytes, files = s.o.Allowance(principal)
+	}
+	if bytes <= 0 {
+		bytes = s.o.PrincipalBytes
+	}
+	if files <= 0 {
+		files = s.o.PrincipalFiles
+	}
+	return min(bytes, s.o.QuotaBytes), min(files, s.o.QuotaFiles)
+}
+
 // charge changes the accounts of a principal and of all. The lock is held.
 func (s *Shelf) charge(principal string, bytes int64, files int) {
 	s.all.bytes += bytes
@@ -29,12 +43,13 @@ func (s *Shelf) charge(principal string, bytes int64, files int) {
 // reserve puts bytes and files on the account of a principal, removing the results that were not used for the longest
 // time to make room: the principal's own where it has too much, else anybody's. One in use is never removed.
 func (s *Shelf) reserve(principal string, bytes int64, files int) error {
+	mostBytes, mostFiles := s.allowance(principal)
 	s.mu.Lock()
 	var victims []*entry
 	s.charge(principal, bytes, files)
 	fits := s.o.Keep
 	for !fits {
-		own := s.own[principal].within(s.o.PrincipalBytes, s.o.PrincipalFiles)
+		own := s.own[principal].within(mostBytes, mostFiles)
 		if fits = own && s.all.within(s.o.QuotaBytes, s.o.QuotaFiles); fits {
 			break
 		}
@@ -53,7 +68,7 @@ func (s *Shelf) reserve(principal string, bytes int64, files int) error {
 		s.bury(v)
 	}
 	if !fits {
-		return fmt.Errorf("%w: the quota of %d bytes and %d files is in use", ErrNoSpace, min(s.o.QuotaBytes, s.o.PrincipalBytes), min(s.o.QuotaFiles, s.o.PrincipalFiles))
+		return fmt.Errorf("%w: the quota of %d bytes and %d files is in use", ErrNoSpace, mostBytes, mostFiles)
 	}
 	return nil
 }

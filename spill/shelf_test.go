@@ -133,6 +133,20 @@ func TestPrincipalQuota(t *testing.T) {
 	}
 }
 
+func TestAllowance(t *testing.T) {
+	s := newShelf(t, Options{QuotaBytes: 100_000, PrincipalBytes: 50_000, Allowance: func(p string) (int64, int) {
+		return map[string]int64{"small": 1000, "large": 90_000}[p], map[string]int{"small": 2}[p]
+	}})
+	for principal, fits := range map[string]map[int]bool{"small": {500: true, 2000: false}, "large": {60_000: true, 95_000: false}, "other": {40_000: true, 60_000: false}} {
+		for size, want := range fits {
+			_, err := s.Put(t.Context(), Owner{Principal: principal, Session: "s"}, nil, []byte(text(strings.Repeat("x", size))))
+			if (err == nil) != want || err != nil && !errors.Is(err, ErrNoSpace) {
+				t.Errorf("%s, %d bytes: got %v, want it to fit: %v", principal, size, err, want)
+			}
+		}
+	}
+}
+
 func TestSameContentOnce(t *testing.T) {
 	s := newShelf(t, Options{})
 	a, b := put(t, s, text("same")), put(t, s, text("same"))

@@ -51,22 +51,25 @@ func (o Owner) anonymous() bool { return o.Principal == "" && o.Session == "" }
 
 // Options of a Shelf. The zero value works.
 type Options struct {
-	Dir            string           // folder under which the process makes its own; default os.TempDir()/proxy-dispatch-UID
-	Store          store.Store      // where objects go instead of a local folder; default nil
-	Keep           bool             // Dir itself, or Store, holds results, which outlive the process and are removed by age only
-	TTL            time.Duration    // life of a result after its last use; default 2h
-	QuotaBytes     int64            // bytes of all results; default 2 GiB
-	QuotaFiles     int              // files of all results; default 10000
-	PrincipalBytes int64            // bytes of the results of one principal; default QuotaBytes
-	PrincipalFiles int              // files of them; default QuotaFiles
-	JQTime         time.Duration    // how long a jq program may run; default 10s
-	GrepTime       time.Duration    // how long a search may run; default 30s
-	TOON           bool             // JSON is read as TOON where a query names no form; default: as CSV or TOON where that is much smaller
-	ReadCeiling    int              // bytes the largest answer may have; default 1 MiB
-	Tokens         *tokens.Counter  // default o200k_base
-	Log            *slog.Logger     // default: discarded
-	AllowedRoots   []string         // folders whose files Find opens by absolute path; default none
-	Now            func() time.Time // default time.Now
+	Dir            string        // folder under which the process makes its own; default os.TempDir()/proxy-dispatch-UID
+	Store          store.Store   // where objects go instead of a local folder; default nil
+	Keep           bool          // Dir itself, or Store, holds results, which outlive the process and are removed by age only
+	TTL            time.Duration // life of a result after its last use; default 2h
+	QuotaBytes     int64         // bytes of all results; default 2 GiB
+	QuotaFiles     int           // files of all results; default 10000
+	PrincipalBytes int64         // bytes of the results of one principal; default QuotaBytes
+	PrincipalFiles int           // files of them; default QuotaFiles
+	// Allowance says what one principal may keep, in bytes and files, where it is not what the options say of all; a 0 is
+	// what they say. Nil: nobody differs. It must not block.
+	Allowance    func(principal string) (bytes int64, files int)
+	JQTime       time.Duration    // how long a jq program may run; default 10s
+	GrepTime     time.Duration    // how long a search may run; default 30s
+	TOON         bool             // JSON is read as TOON where a query names no form; default: as CSV or TOON where that is much smaller
+	ReadCeiling  int              // bytes the largest answer may have; default 1 MiB
+	Tokens       *tokens.Counter  // default o200k_base
+	Log          *slog.Logger     // default: discarded
+	AllowedRoots []string         // folders whose files Find opens by absolute path; default none
+	Now          func() time.Time // default time.Now
 }
 
 // Artifact describes one kept result. It is a copy: it does not change when the result is used or removed.

@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/gobwas/glob"
@@ -24,7 +25,14 @@ type doorkeeper struct {
 	tokens *auth.TokenFile
 	log    *slog.Logger
 	rules  atomic.Pointer[doorRules]
+
+	mu    sync.Mutex
+	roles map[string]string // by principal, as they last came in
 }
+
+// maxRemembered is how many principals' roles are remembered; who is forgotten has the quota of everybody until the next
+// request.
+const maxRemembered = 100_000
 
 // doorRules is what a configuration says of who comes in. It is immutable.
 type doorRules struct {
@@ -143,7 +151,30 @@ func (d *doorkeeper) Enter(r *http.Request) (dispatch.Agent, error) {
 		d.log.Info("refused", "from", r.RemoteAddr, "path", r.URL.Path, "why", err)
 		return dispatch.Agent{}, err
 	}
+	if agent.Role != "" {
+		d.remember(agent)
+	}
 	return agent, nil
+}
+
+func (d *doorkeeper) remember(a dispatch.Agent) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.roles == nil || len(d.roles) >= maxRemembered {
+		d.roles = map[string]string{}
+	}
+	d.roles[a.Principal] = a.Role
+}
+
+// allowance is what a principal's role lets it keep of results; 0 is what everybody may.
+func (d *doorkeeper) allowance(principal string) (bytes int64, files int) {
+	d.mu.Lock()
+	name := d.roles[principal]
+	d.mu.Unlock()
+	if r := d.rules.Load().role(name); r != nil {
+		return r.SpillBytes, r.SpillFiles
+	}
+	return 0, 0
 }
 
 func (d *doorRules) enter(r *http.Request) (dispatch.Agent, error) {

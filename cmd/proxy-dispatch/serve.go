@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"net"
 	"net/http"
 	"runtime/debug"
@@ -207,11 +206,11 @@ func (c *console) servedConfig(words []string) (*config.Config, error) {
 
 func (c *console) serveHTTP(ctx context.Context, p *program, o serve.HTTPOptions) error {
 	if files := p.cfg.HTTP.TLS; files.Cert != "" {
-		cert, err := tls.LoadX509KeyPair(files.Cert, files.Key)
+		cert, err := loadCertificate(files, p.log)
 		if err != nil {
-			return fmt.Errorf("load the certificate: %w", err)
+			return err
 		}
-		o.TLS = &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12}
+		o.TLS = &tls.Config{GetCertificate: cert.Get, MinVersion: tls.VersionTLS12}
 	}
 	o.Open = map[string]http.Handler{}
 	if door := p.door; door != nil {
@@ -221,7 +220,7 @@ func (c *console) serveHTTP(ctx context.Context, p *program, o serve.HTTPOptions
 	if token := p.cfg.HTTP.AdminToken; token != "" {
 		o.Open["/admin/"] = control.Behind(token, p.admin)
 	}
-	o.Hosts = p.cfg.HTTP.Hosts
+	o.Hosts, o.Drain = p.cfg.HTTP.Hosts, p.cfg.HTTP.Drain
 	o.Extra = map[string]http.Handler{"/metrics": p.observer.Metrics()}
 	o.OnListen = func(a net.Addr) {
 		scheme := "http"

@@ -139,6 +139,9 @@ func (p *program) openShelf(w wiring, cache string) error {
 		PrincipalBytes: s.PrincipalBytes, PrincipalFiles: s.PrincipalFiles, ReadCeiling: max(w.ceiling, s.ReadCeiling), TOON: s.TOON,
 		Tokens: p.counter, Log: p.log, AllowedRoots: p.cfg.AllowedRoots,
 	}
+	if p.door != nil {
+		o.Allowance = p.door.allowance
+	}
 	switch {
 	case s.Bucket != nil:
 		store, err := p.openBucket(w.lasting)

@@ -132,8 +132,9 @@ const (
 
 // HTTP is where and how to listen.
 type HTTP struct {
-	Listen string   // host:port; "" = not over HTTP
-	Hosts  []string // names this machine is known by, beside the one of Listen
+	Listen string        // host:port; "" = not over HTTP
+	Hosts  []string      // names this machine is known by, beside the one of Listen
+	Drain  time.Duration // how long calls may go on after SIGTERM; 0 = the default of the room
 	// AdminToken opens the routes below /admin; "" = there are none.
 	AdminToken string
 	TLS        TLS

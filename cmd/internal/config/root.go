@@ -149,6 +149,7 @@ func (d *decoder) http(f *fields) {
 		h.add(h.node.Get("listen").Line, "http.listen must be HOST:PORT, not %q", l)
 	}
 	d.out.HTTP.Hosts = h.texts("hosts")
+	d.out.HTTP.Drain = h.duration("drain")
 	if d.out.HTTP.AdminToken = h.text("adminToken"); d.out.HTTP.AdminToken != "" {
 		d.out.secrets.Add(d.out.HTTP.AdminToken)
 		if len(d.out.HTTP.AdminToken) < 16 && !d.lost {
