@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strconv"
 	"sync"
@@ -29,7 +28,7 @@ type asks struct {
 	open map[string]chan message
 }
 
-var errUnasked = errors.New("there is no way to reach the agent now")
+var errUnasked = serverFault(mcp.INVALID_REQUEST, "the agent does not listen, and no request of its own leads to it")
 
 // put sends one question and waits for its answer. If ctx ends first the agent is told.
 func (a *asks) put(ctx context.Context, method string, params json.RawMessage, send func(line []byte) bool) (json.RawMessage, error) {

@@ -135,19 +135,8 @@ func (e *endpoint) ask(ctx context.Context, m message, x *exchange) (parts, *Fau
 	}
 	defer mouth.close()
 	c := contactOf(x, mouth, t.meta)
-	if s := x.session; s != nil {
-		send := mouth.say
-		if x.write == nil {
-			send = s.out
-		}
-		c.Ask = func(asking context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
-			if err := refusal(x.capabilities, method, params); err != nil {
-				return nil, err
-			}
-			asking, done := during(asking, ctx)
-			defer done()
-			return s.asks.put(asking, method, params, send)
-		}
+	if x.session != nil {
+		c.Ask = x.session.asking(ctx, x, mouth)
 	}
 	if !strings.HasSuffix(t.method, "/list") { // which come from memory
 		leave, bad := e.gate.enter(ctx, t.size)

@@ -443,3 +443,51 @@ func TestAnswersNeedNoTurn(t *testing.T) {
 		t.Errorf("the next one: got %s", body)
 	}
 }
+
+// TestAskWithoutEvents has a request that takes no events: its agent is asked where it listens, if it does.
+func TestAskWithoutEvents(t *testing.T) {
+	s := startHTTP(t, HTTPOptions{Options: Options{Face: newFakeFace()}})
+	url := s.URL + "/mcp"
+	session := openAble(t, url)
+	e := stream(t, url, session, "")
+	answered := make(chan string, 1)
+	go func() {
+		_, _, body := post(t, url, session, callAsk("1", askRoots), "Accept", "application/json")
+		answered <- body
+	}()
+	if got := e.next(); got != `{"jsonrpc":"2.0","id":"pd:1","method":"roots/list"}` {
+		t.Errorf("question: got %s", got)
+	}
+	post(t, url, session, `{"jsonrpc":"2.0","id":"pd:1","result":{}}`)
+	if got := <-answered; got != `{"jsonrpc":"2.0","id":1,"result":{"content":[],"answers":[{}]}}` {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestAskNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeFace()
+		ctx, cancel := context.WithCancel(t.Context())
+		h, err := Handler(ctx, HTTPOptions{Options: Options{Face: f}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ask := func(session, body string) *httptest.ResponseRecorder {
+			r := httptest.NewRequest(http.MethodPost, "http://localhost/mcp", strings.NewReader(body))
+			r.Header = http.Header{"Content-Type": {"application/json"}, "Mcp-Session-Id": {session}}
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, r)
+			return w
+		}
+		ask(ask("", able(everything)).Header().Get(sessionHeader), `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+		began := time.Now()
+		if _, err := (<-f.peers).Ask(t.Context(), "roots/list", nil); err == nil || !strings.Contains(err.Error(), "does not listen") {
+			t.Errorf("got %v", err)
+		}
+		if took := time.Since(began); took != listenSoon {
+			t.Errorf("took %v, want %v", took, listenSoon)
+		}
+		cancel()
+		synctest.Wait()
+	})
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"sync"
+	"time"
 
 	"github.com/proxy-dispatch/proxy-dispatch/dispatch"
 )
@@ -15,8 +16,9 @@ type session struct {
 	face    Face
 	running running
 	asks    asks
-	// out sends what belongs to no request; false if that can't be.
-	out func(line []byte) bool
+	// out sends what belongs to no request; false if that can't be. listens says whether the agent takes it now.
+	out     func(line []byte) bool
+	listens func() bool
 	// life ends with the session.
 	life context.Context
 	stop context.CancelFunc
@@ -30,7 +32,7 @@ type session struct {
 }
 
 func (e *endpoint) newSession(ctx context.Context, id string, who dispatch.Agent) *session {
-	s := &session{id: id, who: who, face: e.face, asks: asks{max: e.maxAsks, timeout: e.askTimeout}, out: unheard}
+	s := &session{id: id, who: who, face: e.face, asks: asks{max: e.maxAsks, timeout: e.askTimeout}, out: unheard, listens: func() bool { return true }}
 	s.life, s.stop = context.WithCancel(ctx)
 	return s
 }
@@ -64,9 +66,40 @@ func (s *session) Ask(ctx context.Context, method string, params json.RawMessage
 	if err := refusal(s.Capabilities(), method, params); err != nil {
 		return nil, err
 	}
+	return s.askOutside(ctx, method, params)
+}
+
+// listenSoon is how long a question waits for an agent that does not listen yet, or not at the moment.
+const listenSoon = 10 * time.Second
+
+// askOutside puts a question where no request of the agent leads to it.
+func (s *session) askOutside(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
 	ctx, done := during(ctx, s.life)
 	defer done()
+	ctx, giveUp := context.WithCancelCause(ctx)
+	defer giveUp(nil)
+	soon := time.AfterFunc(listenSoon, func() {
+		if !s.listens() {
+			giveUp(errUnasked)
+		}
+	})
+	defer soon.Stop()
 	return s.asks.put(ctx, method, params, s.out)
+}
+
+// asking is how a face asks the agent while a request of ctx runs: on its stream if it has one.
+func (s *session) asking(request context.Context, x *exchange, m *mouth) func(context.Context, string, json.RawMessage) (json.RawMessage, error) {
+	return func(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+		if err := refusal(x.capabilities, method, params); err != nil {
+			return nil, err
+		}
+		ctx, done := during(ctx, request)
+		defer done()
+		if x.write == nil {
+			return s.askOutside(ctx, method, params)
+		}
+		return s.asks.put(ctx, method, params, m.say)
+	}
 }
 
 // greet takes what the agent says of itself; the last word counts.

@@ -43,7 +43,7 @@ type sessions struct {
 func (s *sessions) open(e *endpoint, who dispatch.Agent) *tenant {
 	n := &tenant{session: e.newSession(e.life, rand.Text(), who), log: replay.NewLog(s.budget, s.keep)}
 	n.standing = n.log.Open(replay.Options{Lossy: true})
-	n.out = func(line []byte) bool { return n.standing.Say(parts{line}) }
+	n.out, n.listens = func(line []byte) bool { return n.standing.Say(parts{line}) }, n.standing.Heard
 	return n
 }
 

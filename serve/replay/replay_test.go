@@ -75,6 +75,12 @@ func TestStream(t *testing.T) {
 			s.Say(words("a"))
 			return append(hear(t, first), hear(t, second)...)
 		}, []string{ErrTaken.Error(), "1-1 a"}},
+		{"taken over in the middle", func(t *testing.T, _ *Log, s *Stream) []string {
+			s.Say(words("a"))
+			s.Say(words("b"))
+			s.Listen(0).Next(t.Context())
+			return hear(t, s.ListenOn())
+		}, []string{"1-2 b"}},
 		{"from beyond the end", func(t *testing.T, _ *Log, s *Stream) []string {
 			l := s.Listen(9)
 			s.End(words("a"))

@@ -8,6 +8,9 @@ import (
 	"time"
 )
 
+// ahead is how many bytes may wait for a listener that is slower than who speaks.
+const ahead = 256 << 10
+
 // ErrTaken ends a listener whose stream another one listens to.
 var ErrTaken = errors.New("another listener took over")
 
@@ -75,7 +78,7 @@ func (s *Stream) add(message [][]byte, last bool) bool {
 	l := s.log
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for s.listener != nil && !s.options.Lossy && !s.ended && s.waiting > 0 && s.waiting+size > l.max {
+	for s.listener != nil && !s.options.Lossy && !s.ended && s.waiting > 0 && s.waiting+size > min(ahead, l.max) {
 		room := s.room
 		l.mu.Unlock()
 		<-room
@@ -202,10 +205,13 @@ func (s *Stream) Listen(after int64) *Listener {
 	return s.listener
 }
 
-// ListenOn hears what nobody has heard yet.
+// ListenOn hears what nobody has heard yet, nor is being given now.
 func (s *Stream) ListenOn() *Listener {
 	s.log.mu.Lock()
 	after := s.heard
+	if s.listener != nil {
+		after = max(after, s.listener.at)
+	}
 	s.log.mu.Unlock()
 	return s.Listen(after)
 }
