@@ -107,9 +107,18 @@ func runExample(t *testing.T, h *home, e example) {
 			console(t, h, e.body)
 			return
 		}
-		t.Errorf("a block of %q has no mark: say config, calls, foreign or shown", e.lang)
+		t.Errorf("a block of %q has no mark: say config, calls, file, foreign or shown", e.lang)
 	case "shown":
 	default:
+		if place, ok := strings.CutPrefix(e.mark, "calls view:"); ok {
+			view, tool, _ := strings.Cut(place, " ")
+			conversationWith(t, h, "view:"+view, tool, e.body)
+			return
+		}
+		if name, ok := strings.CutPrefix(e.mark, "file "); ok {
+			writeFile(t, filepath.Join(h.dir, filepath.FromSlash(name)), e.body)
+			return
+		}
 		if name, ok := strings.CutPrefix(e.mark, "example "); ok {
 			goExample(t, name, e.body)
 			return
@@ -130,8 +139,22 @@ func understood(t *testing.T, h *home, file string) {
 // conversation sends every line of a text to the tool of a face; none may fail.
 func conversation(t *testing.T, h *home, face, requests string) {
 	t.Helper()
+	conversationWith(t, h, face, map[string]string{"dispatch": "proxy-dispatch", "proxy": "proxy"}[face], requests)
+}
+
+func writeFile(t *testing.T, name, body string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte(body), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func conversationWith(t *testing.T, h *home, face, tool, requests string) {
+	t.Helper()
 	s := h.serve(t, "--expose", face)
-	tool := map[string]string{"dispatch": "proxy-dispatch", "proxy": "proxy"}[face]
 	var out bytes.Buffer
 	if err := play(s.ctx, s.Agent, tool, requests, &out); err != nil {
 		t.Fatal(err)
