@@ -237,3 +237,26 @@ func TestLinks(t *testing.T) {
 		}
 	}
 }
+
+// TestPromises: each test that docs/security.md names is there.
+func TestPromises(t *testing.T) {
+	body, err := os.ReadFile("../docs/security.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := regexp.MustCompile("`((?:Test|Fuzz)[A-Za-z]+)`").FindAllStringSubmatch(string(body), -1)
+	if len(names) < 20 {
+		t.Fatalf("only %d tests are named", len(names))
+	}
+	var all bytes.Buffer
+	walk(t, func(name string, body []byte) {
+		if strings.HasSuffix(name, "_test.go") {
+			all.Write(body)
+		}
+	})
+	for _, n := range names {
+		if !bytes.Contains(all.Bytes(), []byte("func "+n[1]+"(")) {
+			t.Errorf("there is no %s", n[1])
+		}
+	}
+}
