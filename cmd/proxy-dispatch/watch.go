@@ -6,6 +6,8 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"sync"
 	"time"
 
@@ -47,7 +49,12 @@ func (c *console) controlPlace(cfg *config.Config) (control.Place, error) {
 	if dir, err := cacheDir(cfg); err == nil {
 		folders = append(folders, filepath.Join(dir, "run"))
 	}
-	return control.At(cfg.Path, append(folders, filepath.Join(os.TempDir(), "proxy-dispatch-run"))...)
+	own := "proxy-dispatch-run-" + strconv.Itoa(os.Getuid())
+	folders = append(folders, filepath.Join(os.TempDir(), own))
+	if runtime.GOOS != "windows" {
+		folders = append(folders, filepath.Join("/tmp", own)) // where TMPDIR is too long for a socket
+	}
+	return control.At(cfg.Path, folders...)
 }
 
 // watch reloads the file when it has changed and, at once, when the process is told to.
