@@ -72,7 +72,7 @@ func (r *rig) other(args []string) (bool, error) {
 }
 
 func (r *rig) run(only string) error {
-	dir, err := os.MkdirTemp("", "proxy-dispatch-bench-")
+	dir, err := os.MkdirTemp("", "bench-")
 	if err != nil {
 		return fmt.Errorf("make folder: %w", err)
 	}

@@ -30,7 +30,7 @@ func (r *rig) through(servers ...server) (*side, error) { return r.throughWith("
 
 // throughWith is through with more members of the configuration.
 func (r *rig) throughWith(more string, servers ...server) (*side, error) {
-	home, err := os.MkdirTemp(r.dir, "home-")
+	home, err := os.MkdirTemp(r.dir, "h")
 	if err != nil {
 		return nil, err
 	}

@@ -6,8 +6,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"strconv"
-	"strings"
 	"time"
 )
 
@@ -16,8 +14,8 @@ const stampWord = "stamp"
 
 const largeMessage = 10 << 20
 
-// stamp starts program, copies both ways, and writes the time in nanoseconds, and the processor time its reader used by
-// then, to file at the end of each large line. Up to a pipe's buffer of it may still be on its way.
+// stamp starts program, copies both ways, and writes the time in nanoseconds, the processor time its reader used by
+// then, and the size to file at the end of each large line. Up to a pipe's buffer of it may still be on its way.
 func stamp(file, program string) error {
 	cmd := exec.Command(program)
 	cmd.Stdin = os.Stdin
@@ -37,7 +35,7 @@ func stamp(file, program string) error {
 		size += n
 		if n > 0 && bytes.IndexByte(buf[:n], '\n') >= 0 {
 			if size > largeMessage {
-				note := fmt.Sprintf("%d %d", time.Now().UnixNano(), cpuTicks(os.Getppid()))
+				note := fmt.Sprintf("%d %d %d", time.Now().UnixNano(), cpuTicks(os.Getppid()), size)
 				if err := os.WriteFile(file, []byte(note), 0o600); err != nil {
 					return err
 				}
@@ -53,17 +51,20 @@ func stamp(file, program string) error {
 	}
 }
 
-// stamped reads what stamp wrote.
-func stamped(file string) (at time.Time, ticks int64, err error) {
+// stamped is what stamp wrote.
+type stamped struct {
+	at    time.Time
+	ticks int64
+	size  int64
+}
+
+func readStamp(file string) (s stamped, err error) {
 	raw, err := os.ReadFile(file)
 	if err != nil {
-		return at, 0, err
+		return s, err
 	}
-	nanos, cpu, _ := strings.Cut(string(raw), " ")
-	n, err := strconv.ParseInt(nanos, 10, 64)
-	if err != nil {
-		return at, 0, err
-	}
-	ticks, err = strconv.ParseInt(cpu, 10, 64)
-	return time.Unix(0, n), ticks, err
+	var nanos int64
+	_, err = fmt.Sscan(string(raw), &nanos, &s.ticks, &s.size)
+	s.at = time.Unix(0, nanos)
+	return s, err
 }
