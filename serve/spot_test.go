@@ -41,11 +41,13 @@ func FuzzPost(f *testing.F) {
 		}
 		w := do(body, session, version, method, name)
 		for line := range strings.Lines(w.Body.String()) {
-			if data, ok := strings.CutPrefix(line, "data: "); ok || w.Header().Get("Content-Type") == "application/json" {
-				if data = strings.TrimSpace(strings.TrimPrefix(line, "data: ")); data != "" && !json.Valid([]byte(data)) {
-					t.Errorf("answered %q, which is not JSON", data)
-				}
+			data, event := strings.CutPrefix(line, "data: ")
+			if data = strings.TrimSpace(data); event && data != "" && !json.Valid([]byte(data)) {
+				t.Errorf("answered %q, which is not JSON", data)
 			}
+		}
+		if w.Header().Get("Content-Type") == "application/json" && !json.Valid(w.Body.Bytes()) {
+			t.Errorf("answered %q, which is not JSON", w.Body)
 		}
 		if got := do(ping, session, "", "", "").Body.String(); got != `{"jsonrpc":"2.0","id":"last","result":{}}` {
 			t.Errorf("after it: got %s", got)
