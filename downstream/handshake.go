@@ -10,6 +10,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"github.com/proxy-dispatch/proxy-dispatch/downstream/remote"
 	"github.com/proxy-dispatch/proxy-dispatch/downstream/wire"
 	"github.com/proxy-dispatch/proxy-dispatch/rawjson"
 )
@@ -83,8 +84,7 @@ func (s *session) probeThenInitialize(ctx context.Context) error {
 		return err
 	}
 	err = s.initialize(ctx)
-	if rpc, answered := errors.AsType[*RPCError](err); answered &&
-		(rpc.Code == mcp.UNSUPPORTED_PROTOCOL_VERSION || rpc.Code == mcp.METHOD_NOT_FOUND) {
+	if rpc, answered := errors.AsType[*RPCError](err); answered && remote.NewEra(rpc.Code) {
 		return s.discover(ctx) // it was only slower than the probe
 	}
 	return err
@@ -96,6 +96,9 @@ func (s *session) discover(ctx context.Context) error {
 	s.modern, s.version = true, modernVersion
 	s.Settle(modernVersion)
 	result, err := s.ask(ctx, string(mcp.MethodServerDiscover), nil)
+	if offersAfterAll(err) {
+		result, err = s.ask(ctx, string(mcp.MethodServerDiscover), nil)
+	}
 	if err == nil {
 		var found struct {
 			SupportedVersions []string `json:"supportedVersions"`
@@ -109,6 +112,19 @@ func (s *session) discover(ctx context.Context) error {
 	s.modern, s.version = false, ""
 	s.Settle("")
 	return err
+}
+
+// offersAfterAll says that a server refused our version and lists it as one it speaks, as one of several behind an
+// address may while they are renewed: it is worth another question.
+func offersAfterAll(err error) bool {
+	rpc, answered := errors.AsType[*RPCError](err)
+	if !answered || rpc.Code != mcp.UNSUPPORTED_PROTOCOL_VERSION {
+		return false
+	}
+	var refusal struct {
+		Supported []string `json:"supported"`
+	}
+	return json.Unmarshal(rpc.Data, &refusal) == nil && slices.Contains(refusal.Supported, modernVersion)
 }
 
 // initialize greets a server of the old era. Whatever version it names is taken: what we carry is the same in all.

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
-	"github.com/modelcontextprotocol/go-sdk/auth/extauth"
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
 	"golang.org/x/oauth2"
 )
@@ -32,8 +31,10 @@ type Options struct {
 	MetadataURL string
 	// Scopes are asked for instead of those that the server names; nil leaves it to the server.
 	Scopes []string
-	// ClientCredentials logs in as the client itself, without a person. It needs ClientID and ClientSecret.
+	// ClientCredentials logs in as the client itself, without a person. It needs ClientID and ClientSecret or PrivateKey.
 	ClientCredentials bool
+	// PrivateKey signs who the client is, instead of a secret: RSA, ECDSA or Ed25519 in PEM.
+	PrivateKey []byte
 	// RedirectURL is where the person's browser comes back to. "" without Ask.
 	RedirectURL string
 	// Ask sends the person to an address and returns what the browser brought back. Nil: nobody can be asked, so a
@@ -58,6 +59,7 @@ type Login struct {
 	handler auth.OAuthHandler
 
 	renewing sync.Mutex // held while somebody logs in or refreshes, which others wait for only if they were refused too
+	stepUp   bool       // the login under way is for more than there is; guarded by renewing
 	mu       sync.Mutex
 	source   *keeper // nil: there is no login
 }
@@ -70,7 +72,7 @@ func New(o Options) (*Login, error) {
 	l := &Login{o: o}
 	var err error
 	if o.ClientCredentials {
-		l.handler, err = extauth.NewClientCredentialsHandler(&extauth.ClientCredentialsHandlerConfig{Credentials: o.credentials(), HTTPClient: o.Client})
+		l.handler, err = o.byItself()
 	} else {
 		l.handler, err = l.byCode()
 	}
@@ -115,10 +117,24 @@ func (l *Login) byCode() (auth.OAuthHandler, error) {
 	if o.MetadataURL != "" {
 		c.ClientIDMetadataDocumentConfig = &auth.ClientIDMetadataDocumentConfig{URL: o.MetadataURL}
 	}
-	if o.Scopes != nil {
-		c.ScopeFilter = func([]string) []string { return o.Scopes }
-	}
+	c.ScopeFilter = l.scopes
 	return auth.NewAuthorizationCodeHandler(c)
+}
+
+// scopes are those to ask for where a server names some. A login that allows too little is asked for with all it has and
+// what is missing.
+func (l *Login) scopes(named []string) []string {
+	out := named
+	if l.o.Scopes != nil {
+		out = l.o.Scopes
+	}
+	if !l.stepUp {
+		return out
+	}
+	if k := l.current(); k != nil {
+		out = union(k.config.Scopes, out)
+	}
+	return union(out, named)
 }
 
 // Wrap returns a transport that sends requests through next with the login, and logs in where a server asks for it and
@@ -130,22 +146,27 @@ type carrier struct {
 	next  http.RoundTripper
 }
 
-// RoundTrip implements http.RoundTripper.
+// RoundTrip implements http.RoundTripper. A request that was refused is sent again with a refreshed login, and then with
+// a new one.
 func (c *carrier) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Header.Get("Authorization") != "" {
 		return c.next.RoundTrip(r)
 	}
 	token := c.login.token(r.Context())
 	answer, err := c.send(r, token)
-	if err != nil || answer.StatusCode != http.StatusUnauthorized && answer.StatusCode != http.StatusForbidden {
-		return answer, err
+	for how := unchanged; how != loggedIn && err == nil && wantsLogin(answer); {
+		again, ok := repeat(r)
+		if !ok {
+			break
+		}
+		if how = c.login.renew(r, answer, token, how == unchanged); how == unchanged {
+			break
+		}
+		drain(answer)
+		token = c.login.token(r.Context())
+		answer, err = c.send(again, token)
 	}
-	again, ok := repeat(r)
-	if !ok || !c.login.renew(r, answer, token) {
-		return answer, nil
-	}
-	drain(answer)
-	return c.send(again, c.login.token(r.Context()))
+	return answer, err
 }
 
 func (c *carrier) send(r *http.Request, token string) (*http.Response, error) {
@@ -218,25 +239,38 @@ func (l *Login) forget(k *keeper) {
 	}
 }
 
-// renew gets another token after a refusal of the one that was sent; false if there is none to be had.
-func (l *Login) renew(r *http.Request, refusal *http.Response, sent string) bool {
+// change is what became of a login.
+type change int
+
+const (
+	unchanged change = iota
+	refreshed        // or somebody else got another
+	loggedIn         // nothing better can be had
+)
+
+// renew gets another token after a refusal of the one that was sent. Only the first time refreshing is tried.
+func (l *Login) renew(r *http.Request, refusal *http.Response, sent string, first bool) change {
 	l.renewing.Lock()
 	defer l.renewing.Unlock()
-	if now := l.token(r.Context()); now != "" && now != sent {
-		return true // somebody else got it meanwhile
+	if now := l.token(r.Context()); first && now != "" && now != sent {
+		return refreshed
 	}
-	if k := l.current(); k != nil && refusal.StatusCode == http.StatusUnauthorized && k.refresh(sent) {
-		return true
+	if k := l.current(); k != nil && first && refusal.StatusCode == http.StatusUnauthorized && k.refresh(sent) {
+		return refreshed
 	}
 	if l.o.Ask == nil && !l.o.ClientCredentials {
-		return false
+		return unchanged
 	}
 	// A login takes a person's time; the request that met the refusal may not have it.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), maxLogin)
 	defer cancel()
+	l.stepUp = refusal.StatusCode == http.StatusForbidden
 	copied := *refusal
 	copied.Body = http.NoBody // the handler reads the headers, and who gets the refusal may want its body
-	return l.handler.Authorize(ctx, r, &copied) == nil
+	if l.handler.Authorize(ctx, r, &copied) != nil {
+		return unchanged
+	}
+	return loggedIn
 }
 
 // keep is told of each new login.

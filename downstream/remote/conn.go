@@ -135,7 +135,7 @@ func (c *Conn) refused(method string, x *exchange, response *http.Response) (wir
 	body := words(response)
 	m, ok := wire.Parse(bytes.TrimSpace(body))
 	ok = ok && m.IsError() && bytes.Contains(body, []byte(`"jsonrpc"`))
-	if method == string(mcp.MethodInitialize) && callsForSSE(status) && !(ok && newEra(m.Refusal().Code)) {
+	if method == string(mcp.MethodInitialize) && callsForSSE(status) && !(ok && NewEra(m.Refusal().Code)) {
 		return wire.Message{}, wire.Failed(wire.NotSent, fmt.Errorf("%w: HTTP status %d: %s", ErrOlder, status, wire.Clip(string(body), maxWords)))
 	}
 	if ok {
@@ -157,8 +157,8 @@ func callsForSSE(status int) bool {
 	return status >= 400 && status < 500
 }
 
-// newEra says that only a server of the new era gives this error: it does not want initialize, but it is there.
-func newEra(code int64) bool { return code <= -32020 && code >= -32049 || code == mcp.METHOD_NOT_FOUND }
+// NewEra says that only a server of the new era gives this error to initialize: it does not want that, but it is there.
+func NewEra(code int64) bool { return code <= -32020 && code >= -32049 || code == mcp.METHOD_NOT_FOUND }
 
 // Notify sends a notification in the background, in order. In the new era there is nothing to say: a request is
 // cancelled by hanging up.
