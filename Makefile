@@ -31,7 +31,7 @@ race: servers
 bench: build
 	go run ./tests/bench -proxy bin/proxy-dispatch
 conformance: build servers
-	go build -o bin/everything ./tests/conformance/cmd/everything
+	go build -o bin/ ./tests/conformance/cmd/everything ./tests/conformance/cmd/client
 	go run ./tests/conformance -servers $(SERVERS) -out docs/conformance.md
 fuzz:
 	tests/fuzz $(FUZZTIME)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/proxy-dispatch/proxy-dispatch/tests/agent"
 	"github.com/proxy-dispatch/proxy-dispatch/tests/conformance/everything"
+	"github.com/proxy-dispatch/proxy-dispatch/tests/conformance/player"
 	"github.com/proxy-dispatch/proxy-dispatch/tests/fixture"
 )
 
@@ -25,6 +26,7 @@ const patience = 60 * time.Second
 func TestMain(m *testing.M) {
 	fixture.RunIfAsked()
 	everything.RunIfAsked()
+	player.RunIfAsked()
 	code := m.Run()
 	if dir, err := binaryDir(); err == nil {
 		_ = os.RemoveAll(dir)

@@ -30,7 +30,7 @@ import (
 // assertionLife is how long an assertion of ours is good for.
 const assertionLife = time.Minute
 
-// itself logs in as the client itself, without a person: by a secret or by a key.
+// itself logs in as the client itself, without a person: by a secret, by a key, or by what somebody else says of it.
 type itself struct {
 	o   Options
 	key crypto.Signer // nil: the secret is used
@@ -43,6 +43,8 @@ type itself struct {
 func (o Options) byItself() (auth.OAuthHandler, error) {
 	h := &itself{o: o}
 	switch {
+	case o.Assertion != nil:
+		return h, nil
 	case o.ClientID == "":
 		return nil, errors.New("client credentials need the client's ID")
 	case len(o.PrivateKey) > 0:
@@ -102,7 +104,18 @@ func (g *grant) Token() (*oauth2.Token, error) {
 		ClientID: g.o.ClientID, ClientSecret: g.o.ClientSecret, TokenURL: g.found.server.TokenEndpoint, Scopes: g.scopes,
 		EndpointParams: url.Values{"resource": {g.found.resource}}, AuthStyle: styleOf(g.found.server.TokenEndpointAuthMethodsSupported),
 	}
-	if g.key != nil {
+	switch {
+	case g.o.Assertion != nil:
+		assertion, err := g.o.Assertion()
+		if err != nil {
+			return nil, fmt.Errorf("get the assertion: %w", err)
+		}
+		if c.ClientSecret == "" {
+			c.AuthStyle = oauth2.AuthStyleInParams
+		}
+		c.EndpointParams.Set("grant_type", "urn:ietf:params:oauth:grant-type:jwt-bearer")
+		c.EndpointParams.Set("assertion", assertion)
+	case g.key != nil:
 		assertion, err := assert(g.key, g.o.ClientID, g.found.server.Issuer)
 		if err != nil {
 			return nil, fmt.Errorf("sign the assertion: %w", err)

@@ -35,6 +35,9 @@ type Options struct {
 	ClientCredentials bool
 	// PrivateKey signs who the client is, instead of a secret: RSA, ECDSA or Ed25519 in PEM.
 	PrivateKey []byte
+	// Assertion gives what proves who runs the client, a signed token of its platform, and logs in with that, without a
+	// person. It is asked anew for each token.
+	Assertion func() (string, error)
 	// RedirectURL is where the person's browser comes back to. "" without Ask.
 	RedirectURL string
 	// Ask sends the person to an address and returns what the browser brought back. Nil: nobody can be asked, so a
@@ -71,7 +74,7 @@ func New(o Options) (*Login, error) {
 	}
 	l := &Login{o: o}
 	var err error
-	if o.ClientCredentials {
+	if o.alone() {
 		l.handler, err = o.byItself()
 	} else {
 		l.handler, err = l.byCode()
@@ -81,6 +84,9 @@ func New(o Options) (*Login, error) {
 	}
 	return l, nil
 }
+
+// alone says that no person is needed.
+func (o Options) alone() bool { return o.ClientCredentials || o.Assertion != nil }
 
 func (o Options) credentials() *oauthex.ClientCredentials {
 	c := &oauthex.ClientCredentials{ClientID: o.ClientID}
@@ -198,7 +204,7 @@ func drain(answer *http.Response) {
 
 // token returns what to send, "" if there is nothing.
 func (l *Login) token(ctx context.Context) string {
-	if l.o.ClientCredentials {
+	if l.o.alone() {
 		if source, err := l.handler.TokenSource(ctx); err == nil && source != nil {
 			if t, err := source.Token(); err == nil {
 				return t.AccessToken
@@ -258,7 +264,7 @@ func (l *Login) renew(r *http.Request, refusal *http.Response, sent string, firs
 	if k := l.current(); k != nil && first && refusal.StatusCode == http.StatusUnauthorized && k.refresh(sent) {
 		return refreshed
 	}
-	if l.o.Ask == nil && !l.o.ClientCredentials {
+	if l.o.Ask == nil && !l.o.alone() {
 		return unchanged
 	}
 	// A login takes a person's time; the request that met the refusal may not have it.

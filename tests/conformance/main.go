@@ -18,6 +18,7 @@ func main() {
 	o := options{}
 	flag.StringVar(&o.proxy, "proxy", "bin/proxy-dispatch", "the built proxy")
 	flag.StringVar(&o.server, "server", "bin/everything", "the built full server")
+	flag.StringVar(&o.client, "client", "bin/client", "the built client")
 	flag.StringVar(&o.servers, "servers", "", "the folder that tests/npm/install filled")
 	flag.StringVar(&o.out, "out", "", "write the report to this file instead of stdout")
 	flag.BoolVar(&o.verbose, "v", false, "show what the proxy logs")
@@ -31,8 +32,8 @@ func main() {
 }
 
 type options struct {
-	proxy, server, servers, out string
-	verbose                     bool
+	proxy, server, client, servers, out string
+	verbose                             bool
 }
 
 // way is one road from a suite to the full server.
@@ -77,6 +78,10 @@ func run(ctx context.Context, o options) error {
 		}
 		table = append(table, m)
 	}
+	clients, err := o.clients(ctx)
+	if err != nil {
+		return err
+	}
 	out := io.Writer(os.Stdout)
 	if o.out != "" {
 		f, err := os.Create(o.out)
@@ -86,7 +91,7 @@ func run(ctx context.Context, o options) error {
 		defer f.Close()
 		out = f
 	}
-	return report(out, table)
+	return report(out, table, clients)
 }
 
 // measure runs one suite along one way, with a fresh server and a fresh proxy.

@@ -31,7 +31,7 @@ came with 2026-07-28. An older server behind us asks one question after the othe
 not in the form that these scenarios want.
 `
 
-func report(out io.Writer, table []measured) error {
+func report(out io.Writer, table []measured, clients string) error {
 	var b strings.Builder
 	b.WriteString(head + "| suite | revision |")
 	for _, w := range ways {
@@ -48,7 +48,7 @@ func report(out io.Writer, table []measured) error {
 	for i, w := range ways {
 		section(&b, w, i, table)
 	}
-	b.WriteString(tail)
+	b.WriteString(tail + clients)
 	_, err := io.WriteString(out, b.String())
 	return err
 }

@@ -26,9 +26,12 @@ func (p *player) login(scenario string, s *downstream.Server) (end func(), err e
 	}
 	end = func() { _ = os.RemoveAll(dir) }
 	o := oauth.Options{URL: s.URL, Store: oauth.OpenStore(dir), ClientID: p.given.ClientID, ClientSecret: p.given.ClientSecret}
-	if strings.HasPrefix(scenario, "auth/client-credentials-") {
+	switch {
+	case strings.HasPrefix(scenario, "auth/client-credentials-"):
 		o.ClientCredentials, o.PrivateKey = true, []byte(p.given.PrivateKey)
-	} else {
+	case p.given.WorkloadToken != "":
+		o.Assertion = func() (string, error) { return p.given.WorkloadToken, nil }
+	default:
 		back, err := oauth.ListenForBrowser(0)
 		if err != nil {
 			return end, err

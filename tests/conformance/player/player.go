@@ -47,10 +47,11 @@ func Main(args []string) int {
 
 // given is what a scenario tells its client beforehand.
 type given struct {
-	ClientID     string `json:"client_id"`
-	ClientSecret string `json:"client_secret"`
-	PrivateKey   string `json:"private_key_pem"`
-	ToolCalls    []struct {
+	ClientID      string `json:"client_id"`
+	ClientSecret  string `json:"client_secret"`
+	PrivateKey    string `json:"private_key_pem"`
+	WorkloadToken string `json:"valid_jwt"`
+	ToolCalls     []struct {
 		Name      string          `json:"name"`
 		Arguments json.RawMessage `json:"arguments"`
 	} `json:"toolCalls"`
