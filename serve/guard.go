@@ -28,6 +28,9 @@ func agentOf(ctx context.Context) dispatch.Agent {
 	return a
 }
 
+// AgentOf is who sent the HTTP request that ctx belongs to, as the Doorkeeper said; the zero Agent if it said nothing.
+func AgentOf(ctx context.Context) dispatch.Agent { return agentOf(ctx) }
+
 // principalOf is the principal who sent the request of ctx, "" if anonymous.
 func principalOf(ctx context.Context) string { return agentOf(ctx).Principal }
 

@@ -2,6 +2,8 @@ package tests
 
 import (
 	"bufio"
+	"bytes"
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -9,6 +11,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"io"
 	"io/fs"
 	"net"
 	"net/http"
@@ -22,6 +25,8 @@ import (
 
 	"github.com/coreos/go-oidc/v3/oidc"
 	"github.com/coreos/go-oidc/v3/oidc/oidctest"
+	"github.com/mark3labs/mcp-go/mcp"
+	mcpserver "github.com/mark3labs/mcp-go/server"
 )
 
 // provider is an OpenID provider on loopback that lets everybody in who opens its page.
@@ -187,5 +192,41 @@ func TestLogin(t *testing.T) {
 		if out, _ := c.CombinedOutput(); c.ProcessState.ExitCode() != 2 {
 			t.Errorf("%v: exit code %d: %s", wrong, c.ProcessState.ExitCode(), out)
 		}
+	}
+}
+
+// TestClaims: a server is told the claims that the configuration names, and nothing else of an agent's token.
+func TestClaims(t *testing.T) {
+	t.Parallel()
+	p := newProvider(t)
+	var mu sync.Mutex
+	var heard []string
+	lib := mcpserver.NewMCPServer("lib", "1")
+	lib.AddTool(mcp.NewTool("hi"), func(context.Context, mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		return mcp.NewToolResultText("hi"), nil
+	})
+	inner := mcpserver.NewStreamableHTTPServer(lib)
+	behind := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		if bytes.Contains(body, []byte(`"tools/call"`)) {
+			mu.Lock()
+			heard = append(heard, fmt.Sprint(r.Header))
+			mu.Unlock()
+		}
+		inner.ServeHTTP(w, r)
+	}))
+	t.Cleanup(behind.Close)
+	h := newHome(t, config(fmt.Sprintf(`"auth": {"issuers": [{"url": %q, "audience": "me"}]}`, p.URL),
+		server{"lib", fmt.Sprintf(`{"url":%q,"claims":{"X-User":"email","X-None":"nothing"}}`, behind.URL)}))
+	addr := listen(t, h.command(t, "serve", "--config", h.file, "--http", "127.0.0.1:0"))
+	token := oidctest.SignIDToken(p.key, "k", oidc.ES256, fmt.Sprintf(`{"iss":%q,"aud":"me","sub":"s","email":"ann@example.com","exp":%d}`, p.URL, time.Now().Add(time.Hour).Unix()))
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	by(t, ctx, addr, token).do(`{"action":"call","tool":"lib/hi"}`).ok().wants("hi")
+	mu.Lock()
+	defer mu.Unlock()
+	if len(heard) != 1 || !strings.Contains(heard[0], "X-User:[ann@example.com]") || strings.Contains(heard[0], "X-None") || strings.Contains(heard[0], token) || strings.Contains(heard[0], "Authorization") {
+		t.Errorf("the server heard %s", heard)
 	}
 }

@@ -66,7 +66,7 @@ func (p *program) identity(s *config.Server) string {
 	case s.Builtin != "":
 		return fmt.Sprint(s.ID, s.ReadOnly, p.cfg.AllowedRoots)
 	case s.URL != "":
-		return fmt.Sprint(s.ID, s.OAuth)
+		return fmt.Sprint(s.ID, s.OAuth, s.Claims)
 	}
 	return s.ID
 }
@@ -78,7 +78,7 @@ func (p *program) server(s *config.Server) downstream.Server {
 		Timeout: s.Timeout, StartTimeout: s.StartTimeout, Lazy: s.Lazy, Disabled: s.Disabled, Unset: s.Unset, Protocol: s.Protocol,
 		Describe: s.Describe, Framing: s.Framing, PerAgent: s.PerAgent,
 	}
-	out.Login = p.login(s)
+	out.Login = claims(s.Claims, p.login(s))
 	switch s.Builtin {
 	case "utils":
 		o := builtin.UtilsOptions{Roots: p.cfg.AllowedRoots, ReadOnly: s.ReadOnly}

@@ -78,6 +78,9 @@ type Server struct {
 	Headers map[string]string
 	Builtin string // utils or dataset
 	OAuth   OAuth
+	// Claims are headers that tell a remote server about the agent: the header's name and the claim of the agent's access
+	// token that it holds. Nothing else of a token is passed on.
+	Claims map[string]string
 
 	Transport    string        // stdio, http, sse; "" = by command or URL
 	Protocol     string        // auto, legacy, 2026-07-28; default auto

@@ -1,6 +1,9 @@
 package config
 
 import (
+	"net/http"
+	"slices"
+
 	"github.com/proxy-dispatch/proxy-dispatch/cmd/internal/config/notation"
 	"github.com/proxy-dispatch/proxy-dispatch/cmd/internal/config/variable"
 )
@@ -41,3 +44,32 @@ func (w writer) oauth(n *notation.Node, o OAuth, secret func(string) string) {
 		w.number(n, "redirectPort", int64(o.RedirectPort))
 	})
 }
+
+// claims reads which claims of agents a server is told, by header.
+func (f *fields) claims() map[string]string {
+	_, n := f.take("claims")
+	if n == nil {
+		return nil
+	}
+	c := f.mapping(n, f.where+"claims.")
+	out := map[string]string{}
+	if c.node == nil {
+		return nil
+	}
+	for _, m := range c.node.Members {
+		name := c.literal(m.Key)
+		switch {
+		case !isHeaderName(m.Key) || slices.Contains(ownHeaders, http.CanonicalHeaderKey(m.Key)):
+			f.add(m.Line, "%sclaims: %q is no header that can be set", f.where, m.Key)
+		case name == "":
+			f.add(m.Line, "%sclaims.%s names no claim", f.where, m.Key)
+		default:
+			out[http.CanonicalHeaderKey(m.Key)] = name
+		}
+	}
+	c.done()
+	return out
+}
+
+// ownHeaders are those that a request means something by.
+var ownHeaders = []string{"Authorization", "Content-Type", "Content-Length", "Accept", "Host", "Cookie", "Connection", "Transfer-Encoding", "Mcp-Session-Id", "Mcp-Protocol-Version"}

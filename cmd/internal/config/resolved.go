@@ -178,6 +178,11 @@ func (w writer) server(s *Server, m maskedServer, secret func(string) string) *n
 		}
 	})
 	w.oauth(n, s.OAuth, secret)
+	w.section(n, "claims", func(n *notation.Node) {
+		for _, name := range slices.Sorted(maps.Keys(s.Claims)) {
+			n.Put(name, notation.NewText(w.text(s.Claims[name])))
+		}
+	})
 	w.string(n, "builtin", s.Builtin)
 	w.string(n, "transport", s.Transport)
 	w.string(n, "protocol", s.Protocol)

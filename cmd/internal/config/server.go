@@ -56,7 +56,7 @@ func (d *decoder) server(name, where string, m notation.Member) Server {
 	if n := f.node.Get("hooks"); n != nil && !n.AsksNothing() {
 		s.hooks = d.kept(n)
 	}
-	s.OAuth = f.oauth()
+	s.OAuth, s.Claims = f.oauth(), f.claims()
 	f.clientKeys(&s)
 	if s.PerAgent = f.bool("perAgent"); f.enum("framing", "newline", "content-length") == "content-length" {
 		s.Framing = "content-length"
