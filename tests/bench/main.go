@@ -42,7 +42,7 @@ func main() {
 	flag.IntVar(&r.rounds, "rounds", 3, "how often each ratio is taken")
 	flag.IntVar(&r.calls, "echoes", 3000, "echo calls in a round")
 	flag.IntVar(&r.starts, "starts", 20, "starts with and without broken servers")
-	only := flag.String("only", "", "definition, start, echo, large, memory, spill, read or code alone")
+	only := flag.String("only", "", "definition, start, echo, large, memory, spill, read, code or views alone")
 	flag.Parse()
 	if other, err := r.other(flag.Args()); other {
 		if err != nil {
@@ -65,6 +65,8 @@ func (r *rig) other(args []string) (bool, error) {
 	switch {
 	case len(args) == 2 && args[0] == relayWord:
 		return true, relay(args[1])
+	case len(args) == 1 && args[0] == hookWord:
+		return true, answerHooks()
 	case len(args) == 3 && args[0] == stampWord:
 		return true, stamp(args[1], args[2])
 	}
@@ -87,7 +89,7 @@ func (r *rig) run(only string) error {
 	for _, part := range []struct {
 		name    string
 		measure func() error
-	}{{"definition", r.definition}, {"start", r.start}, {"echo", r.echoes}, {"large", r.large}, {"memory", r.memory}, {"spill", r.spilling}, {"read", r.reading}, {"code", r.code}} {
+	}{{"definition", r.definition}, {"start", r.start}, {"echo", r.echoes}, {"large", r.large}, {"memory", r.memory}, {"spill", r.spilling}, {"read", r.reading}, {"code", r.code}, {"views", r.views}} {
 		if only != "" && only != part.name {
 			continue
 		}

@@ -30,6 +30,11 @@ func (r *rig) through(servers ...server) (*side, error) { return r.throughWith("
 
 // throughWith is through with more members of the configuration.
 func (r *rig) throughWith(more string, servers ...server) (*side, error) {
+	return r.serving(more, nil, servers...)
+}
+
+// serving is throughWith with more words for serve.
+func (r *rig) serving(more string, words []string, servers ...server) (*side, error) {
 	home, err := os.MkdirTemp(r.dir, "h")
 	if err != nil {
 		return nil, err
@@ -50,7 +55,7 @@ func (r *rig) throughWith(more string, servers ...server) (*side, error) {
 	if err := os.WriteFile(file, []byte("{\"mcpServers\": {"+strings.Join(blocks, ",\n")+"}"+more+"}"), 0o600); err != nil {
 		return nil, err
 	}
-	cmd := exec.CommandContext(r.ctx, r.proxy, "serve", "--config", file)
+	cmd := exec.CommandContext(r.ctx, r.proxy, append([]string{"serve", "--config", file}, words...)...)
 	cmd.Env = append(os.Environ(), "HOME="+home, "TMPDIR="+home, "XDG_CACHE_HOME="+home)
 	a, err := agent.Start(cmd)
 	if err != nil {
