@@ -36,7 +36,7 @@ func (c *console) serveCommand() *cobra.Command {
 		Long: `serve speaks MCP to agents: over stdio to the one that started it, or over HTTP on a loopback address.
 
 The words of mini-a may follow: mcp=(cmd: '…') or mcp='{"command":…}' (may be repeated), mcpproxy=true,
-useutils=true, mcplazy=true, mcpproxythreshold=N, mcpproxyallow=…, mcpproxydeny=…. If they name servers,
+useutils=true, mcplazy=true, mcpproxythreshold=N, mcpproxyallow=…, mcpproxydeny=…, toolcachettl=MS. If they name servers,
 a configuration file is read only if --config names one.`,
 		Example: `  proxy-dispatch serve
   proxy-dispatch serve --config servers.yaml --http 127.0.0.1:8931

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/proxy-dispatch/proxy-dispatch/cmd/internal/config/minia"
 	"github.com/proxy-dispatch/proxy-dispatch/cmd/internal/config/notation"
@@ -84,9 +85,7 @@ func (d *decoder) word(name, value string) {
 	case "mcpproxytoon":
 		d.out.Spill.TOON = d.boolWord(value)
 	case "toolcachettl":
-		if v, err := strconv.ParseFloat(value, 64); err != nil || v != 0 {
-			d.later(0, "toolcachettl")
-		}
+		d.cacheWord(value)
 	default:
 		d.near(0, name, wordNames, "unknown word %q", name)
 	}
@@ -164,10 +163,31 @@ func (c *Config) Merge(o *Config) error {
 		c.Spill.Threshold = o.Spill.Threshold
 	}
 	c.Spill.TOON = c.Spill.TOON || o.Spill.TOON
+	c.Hooks = append(slices.Clone(o.Hooks), c.Hooks...)
 	c.Tools.Allow = append(c.Tools.Allow, o.Tools.Allow...)
 	c.Tools.Deny = append(c.Tools.Deny, o.Tools.Deny...)
 	c.AllowedRoots = append(c.AllowedRoots, o.AllowedRoots...)
 	c.Ignored = append(c.Ignored, o.Ignored...)
 	c.secrets.AddAll(&o.secrets)
 	return nil
+}
+
+// cacheWord makes answers of read-only tools good for so many milliseconds; 0 for none.
+func (d *decoder) cacheWord(value string) {
+	v, err := strconv.ParseFloat(value, 64)
+	if err != nil || v < 0 || v > float64(maxDuration/time.Millisecond) {
+		d.add(0, "must be a number of milliseconds, not %q", value)
+		return
+	}
+	ttl := time.Duration(v * float64(time.Millisecond))
+	if ttl == 0 {
+		return
+	}
+	d.out.Hooks = append(d.out.Hooks, Hook{Name: "toolcachettl", Builtin: "cache", TTL: ttl})
+	cache := &notation.Node{Kind: notation.Mapping}
+	cache.Put("builtin", notation.NewText("cache"))
+	cache.Put("ttl", notation.NewText(ttl.String()))
+	hooks := &notation.Node{Kind: notation.Mapping}
+	hooks.Put("pre_call", cache)
+	d.out.written.Put("hooks", hooks)
 }
