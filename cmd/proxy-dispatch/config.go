@@ -8,24 +8,41 @@ import (
 	"github.com/spf13/cobra"
 	"go.yaml.in/yaml/v4"
 
+	"github.com/proxy-dispatch/proxy-dispatch/cmd/internal/config"
 	"github.com/proxy-dispatch/proxy-dispatch/dispatch/arguments"
 )
 
 func (c *console) configCommand() *cobra.Command {
-	var resolved bool
+	var resolved, schema bool
 	cmd := &cobra.Command{
 		Use:   "config",
 		Short: "Show which configuration is used, or the whole of it",
 		Long: `config prints the path of the configuration in force. --resolved prints it with every alias, variable and
-relative path resolved, and every secret as ***.`,
+relative path resolved, and every secret as ***. --schema prints the JSON Schema of configuration files, for editors.`,
 		Example: `  proxy-dispatch config
-  proxy-dispatch config --resolved`,
+  proxy-dispatch config --resolved
+  proxy-dispatch config --schema > proxy-dispatch.schema.json`,
 		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error { return c.config(resolved) },
+		RunE: func(*cobra.Command, []string) error {
+			if schema {
+				return c.configSchema()
+			}
+			return c.config(resolved)
+		},
 	}
 	cmd.Flags().BoolVar(&resolved, "resolved", false, "print the configuration as it is in force")
+	cmd.Flags().BoolVar(&schema, "schema", false, "print the JSON Schema of configuration files")
 	c.wantsJSON(cmd)
 	return cmd
+}
+
+func (c *console) configSchema() error {
+	text, err := config.Schema()
+	if err != nil {
+		return err
+	}
+	_, err = c.out.Write(text)
+	return err
 }
 
 func (c *console) config(resolved bool) error {

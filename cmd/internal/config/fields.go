@@ -23,6 +23,7 @@ type decoder struct {
 	// blockOnly is set for a client's file, of which only the server block is read.
 	blockOnly bool
 	out       *Config
+	asked     *asked // nil but for Schema
 	// unset gathers missing variables while a server is decoded; nil elsewhere, where they are
 	// problems of the file.
 	unset   *[]string
@@ -65,6 +66,7 @@ type fields struct {
 
 // mapping starts reading n; anything but a mapping is reported and reads as an empty one.
 func (d *decoder) mapping(n *notation.Node, where string) *fields {
+	d.asked.part(where)
 	if n != nil && n.Kind != notation.Mapping && n.Kind != notation.Null {
 		d.add(n.Line, "%s must be a mapping, not %s", strings.TrimSuffix(where, "."), n.Kind)
 		n = nil
@@ -76,6 +78,7 @@ func (d *decoder) mapping(n *notation.Node, where string) *fields {
 // the one offered when a key is misspelt.
 func (f *fields) take(keys ...string) (string, *notation.Node) {
 	f.known = append(f.known, keys...)
+	f.asked.note(f.where, keys, "")
 	found, value := keys[0], (*notation.Node)(nil)
 	for _, key := range keys {
 		v := f.node.Get(key)
@@ -155,6 +158,7 @@ func (d *decoder) scalar(n *notation.Node, what string) string {
 }
 
 func (f *fields) text(keys ...string) string {
+	f.asked.note(f.where, keys, "text")
 	key, n := f.take(keys...)
 	if n == nil {
 		return ""
@@ -173,6 +177,7 @@ func (f *fields) text(keys ...string) string {
 
 // texts reads a list of texts; a single text is a list of one.
 func (f *fields) texts(keys ...string) []string {
+	f.asked.note(f.where, keys, "texts")
 	key, n := f.take(keys...)
 	if n == nil {
 		return nil
@@ -212,6 +217,7 @@ func (d *decoder) verbatim(read func()) {
 }
 
 func (f *fields) bool(keys ...string) bool {
+	f.asked.note(f.where, keys, "bool")
 	key, n := f.take(keys...)
 	if n == nil {
 		return false
@@ -237,6 +243,7 @@ func shown(n *notation.Node) string {
 }
 
 func (f *fields) enum(key string, values ...string) string {
+	f.asked.note(f.where, []string{key}, "enum", values...)
 	_, n := f.take(key)
 	if n == nil {
 		return ""
@@ -256,6 +263,7 @@ var byteUnits = []struct {
 
 // number reads a count or a size in bytes within [low, high]; nil if absent or wrong.
 func (f *fields) number(key string, low, high int64) *int64 {
+	f.asked.note(f.where, []string{key}, "number")
 	_, n := f.take(key)
 	if n == nil {
 		return nil
@@ -304,6 +312,7 @@ const maxDuration = 365 * 24 * time.Hour
 
 // duration reads `30s` or a number of milliseconds; it must be positive.
 func (f *fields) duration(key string) time.Duration {
+	f.asked.note(f.where, []string{key}, "duration")
 	_, n := f.take(key)
 	if n == nil {
 		return 0
@@ -337,6 +346,7 @@ func parseDuration(text string) (time.Duration, bool) {
 
 // globs reads patterns and checks them.
 func (f *fields) globs(keys ...string) []string {
+	f.asked.note(f.where, keys, "texts")
 	key, n := f.take(keys...)
 	if n == nil {
 		return nil

@@ -273,6 +273,7 @@ func (d *decoder) patternsOf(f *fields, key string) map[string][]string {
 // value reads any value as JSON; nil if it is not there. A null that is written counts as null.
 func (f *fields) value(key string) json.RawMessage {
 	f.known = append(f.known, key)
+	f.asked.note(f.where, []string{key}, "any")
 	n := f.node.Get(key)
 	if n == nil {
 		return nil
