@@ -80,9 +80,7 @@ func parseText(text string) ([]segment, error) {
 
 func newReference(m []string) (*reference, error) {
 	r := &reference{root: m[1]}
-	for _, p := range strings.FieldsFunc(m[2], func(c rune) bool { return c == '.' || c == '[' || c == ']' }) {
-		r.path = append(r.path, p)
-	}
+	r.path = strings.FieldsFunc(m[2], func(c rune) bool { return c == '.' || c == '[' || c == ']' })
 	switch r.root {
 	case "inputs", "steps":
 		if len(r.path) == 0 {

@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"strings"
 
-	"github.com/proxy-dispatch/proxy-dispatch/catalog"
 	"github.com/proxy-dispatch/proxy-dispatch/dispatch"
 	"github.com/proxy-dispatch/proxy-dispatch/dispatch/view"
 	"github.com/proxy-dispatch/proxy-dispatch/serve"
@@ -163,9 +162,4 @@ func failed(err error) (dispatch.Pieces, error) {
 		return dispatch.Pieces{e.Result()}, nil
 	}
 	return nil, fmt.Errorf("call: %w", err)
-}
-
-// tools are the seen tools, in configuration order.
-func (b base) tools(a dispatch.Agent) []*catalog.Entry {
-	return b.o.Dispatcher.Seen(a).Entries("", catalog.Tool)
 }
