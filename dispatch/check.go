@@ -88,6 +88,9 @@ func (d *Dispatcher) schema(a Agent, e *catalog.Entry) (*arguments.Schema, error
 	}
 	l := d.lens(a)
 	l.mu.Lock()
+	if l.checks == nil { // the rules were replaced after the entry was found: this lens has not been looked through
+		l.checks = newSchemaCache()
+	}
 	cache := l.checks
 	l.mu.Unlock()
 	return cache.of(e)

@@ -180,7 +180,7 @@ func TestRefusals(t *testing.T) {
 		{"unknown handle in arguments", `{"action":"call","tool":"echo","arguments":{"message":{"$from":"r1zz"}}}`, "not_found", []string{unsent}},
 		{"foreign file", `{"action":"readresult","resultFile":"/etc/hostname","op":"read"}`, "", nil},
 		{"foreign argumentsFile", `{"action":"call","tool":"echo","argumentsFile":"/etc/hostname"}`, "", []string{unsent}},
-		{"not yet: run", `{"action":"run","code":"return 1"}`, "bad_request", []string{"not available yet"}},
+		{"run is off", `{"action":"run","code":"return 1"}`, "bad_request", []string{"switched off", "script.enabled"}},
 		{"bad jq", `{"action":"call","tool":"image","jq":".["}`, "bad_request", []string{"jq", unsent}},
 	}
 	for _, c := range cases {

@@ -229,8 +229,9 @@ func console(t *testing.T, h *home, text string) {
 // TestLinks follows the links between documents.
 func TestLinks(t *testing.T) {
 	link := regexp.MustCompile(`\]\(([^)#:\s]+)(#[^)]*)?\)`)
+	code := regexp.MustCompile("`[^`\n]+`")
 	for doc, text := range documents(t) {
-		for _, m := range link.FindAllStringSubmatch(text, -1) {
+		for _, m := range link.FindAllStringSubmatch(code.ReplaceAllString(text, ""), -1) {
 			if _, err := os.Stat(filepath.Join("..", filepath.Dir(doc), m[1])); err != nil {
 				t.Errorf("%s links to %s: %v", doc, m[1], err)
 			}
