@@ -152,7 +152,7 @@ func (d *Dispatcher) perform(ctx context.Context, a Agent, r CallRequest) (*perf
 	if connection, uri, ok := d.cutConnection(a, r.Tool); ok && r.Type == catalog.Resource && r.Connection == "" {
 		r.Connection, r.Tool = connection, uri
 	}
-	entry, v, err := d.resolve(ctx, a, kindOf(string(r.Type)), r.Tool, r.Connection, waitOf(r))
+	entry, v, err := d.resolveOrLogIn(ctx, a, r)
 	if err != nil {
 		entry, err = unlisted(v, r, err)
 	}

@@ -44,6 +44,9 @@ type Options struct {
 	Rights func(a Agent) (rules view.Rules, ok bool)
 	// Search says how tools are ranked; the zero value ranks by words.
 	Search search.Options
+	// LogIn asks the person at the agent to log in to a server of which nothing is known without; nil error: it is
+	// worth another look. Nil: nobody is asked.
+	LogIn func(ctx context.Context, server string, c Contact) error
 	// Scripts runs code that agents send; nil: the action run is off.
 	Scripts Scripts
 	// Recorder sees every request; nil records nothing.

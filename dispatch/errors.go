@@ -60,6 +60,8 @@ type Error struct {
 	Retryable   bool // waiting may help
 	Repairs     []string
 	Err         error
+
+	login string // the server that wants a login and of which nothing is known; "" otherwise
 }
 
 // Error returns the text an agent reads: `code: what is wrong. What to do.` and the fate of the call.

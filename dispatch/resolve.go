@@ -154,6 +154,7 @@ func (d *Dispatcher) unavailableError(u Unavailable) error {
 	e := &Error{Code: ServerUnavailable, Message: fmt.Sprintf("connection %q can't be used now (%s)", u.Connection, u.Why)}
 	switch state, _ := d.stateOf(u.Connection); state {
 	case "needs login":
+		e.login = u.Connection
 		e.Code, e.Do = AuthRequired, fmt.Sprintf("Ask the person to run: proxy-dispatch login %s", u.Connection)
 	case "disabled":
 		e.Do = "It is switched off in the configuration"

@@ -60,5 +60,8 @@ func (e *Error) Error() string {
 // Unwrap gives the reason.
 func (e *Error) Unwrap() error { return e.Err }
 
+// ScopeError is the refusal of a login that allows too little; it is an ErrAuthRequired.
+type ScopeError = remote.ScopeError
+
 // RPCError is the JSON-RPC error a server answered with.
 type RPCError = wire.RPCError

@@ -39,6 +39,8 @@ type provider struct {
 	mu       sync.Mutex
 	verifier map[string]string // by code
 	grants   []string
+	given    map[string]bool // tokens
+	revoked  []string        // kinds of tokens
 }
 
 func newProvider(t *testing.T) *provider {
@@ -46,7 +48,7 @@ func newProvider(t *testing.T) *provider {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &provider{t: t, key: key, verifier: map[string]string{}}
+	p := &provider{t: t, key: key, verifier: map[string]string{}, given: map[string]bool{}}
 	keys := &oidctest.Server{PublicKeys: []oidctest.PublicKey{{PublicKey: key.Public(), KeyID: "k", Algorithm: oidc.ES256}}}
 	mux := http.NewServeMux()
 	p.Server = httptest.NewServer(mux)
@@ -58,7 +60,17 @@ func newProvider(t *testing.T) *provider {
 			"issuer": p.URL, "authorization_endpoint": p.URL + "/authorize", "token_endpoint": p.URL + "/token", "registration_endpoint": p.URL + "/register",
 			"jwks_uri": p.URL + "/keys", "response_types_supported": []string{"code"}, "code_challenge_methods_supported": []string{"S256"},
 			"token_endpoint_auth_methods_supported": []string{"none"}, "grant_types_supported": []string{"authorization_code", "refresh_token"},
+			"revocation_endpoint": p.URL + "/revoke",
 		})
+	})
+	mux.HandleFunc("POST /revoke", func(_ http.ResponseWriter, r *http.Request) {
+		_ = r.ParseForm()
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.revoked = append(p.revoked, r.Form.Get("token_type_hint"))
+		if !p.given[r.Form.Get("token")] || r.Form.Get("client_id") != "client-1" {
+			p.t.Error("a token that was not given, or of nobody, is taken back")
+		}
 	})
 	mux.HandleFunc("POST /register", func(w http.ResponseWriter, r *http.Request) {
 		var m map[string]any
@@ -106,7 +118,9 @@ func (p *provider) token(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	claims := fmt.Sprintf(`{"iss":%q,"aud":%q,"sub":"alice","exp":%d,"scope":"mcp","jti":%q}`, p.URL, p.audience, time.Now().Add(time.Hour).Unix(), rand.Text())
-	p.tell(w, 200, map[string]any{"access_token": oidctest.SignIDToken(p.key, "k", oidc.ES256, claims), "token_type": "Bearer", "expires_in": 3600, "refresh_token": rand.Text()})
+	access, refresh := oidctest.SignIDToken(p.key, "k", oidc.ES256, claims), rand.Text()
+	p.given[access], p.given[refresh] = true, true
+	p.tell(w, 200, map[string]any{"access_token": access, "token_type": "Bearer", "expires_in": 3600, "refresh_token": refresh})
 }
 
 // freeAddress is a loopback address that nobody listens on.
@@ -120,17 +134,32 @@ func freeAddress(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// TestLogin is a proxy behind a proxy: the inner one asks for tokens of a provider, the outer one gets them.
-func TestLogin(t *testing.T) {
-	t.Parallel()
-	p := newProvider(t)
+// proxy is a proxy that lets in who has a token of the provider; it returns its URL.
+func (p *provider) proxy(t *testing.T) string {
 	inner := newHome(t, "")
 	at := freeAddress(t) // which is also what tokens are for
 	inner.write(t, config(fmt.Sprintf(`"auth": {"issuers": [{"url": %q, "audience": "http://%s/mcp", "scopes": ["mcp"]}], "roles": {"r": {"principals": ["alice@*"]}}}`,
 		p.URL, at), fix("fixture", "--only-echo")))
-	addr := listen(t, inner.command(t, "serve", "--config", inner.file, "--http", at))
+	return "http://" + listen(t, inner.command(t, "serve", "--config", inner.file, "--http", at)) + "/mcp"
+}
 
-	outer := newHome(t, config("", server{"inner", fmt.Sprintf(`{"url":"http://%s/mcp"}`, addr)}))
+// leaked fails for every token that a text holds.
+func (p *provider) leaked(where, text string) {
+	p.t.Helper()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for token := range p.given {
+		if strings.Contains(text, token) {
+			p.t.Errorf("%s shows a token", where)
+		}
+	}
+}
+
+// TestLogin is a proxy behind a proxy: the inner one asks for tokens of a provider, the outer one gets them.
+func TestLogin(t *testing.T) {
+	t.Parallel()
+	p := newProvider(t)
+	outer := newHome(t, config("", server{"inner", fmt.Sprintf(`{"url":%q}`, p.proxy(t))}))
 	s := outer.serve(t)
 	s.do(`{"action":"call","tool":"inner/proxy-dispatch","arguments":{"action":"status"}}`).fails("auth_required", "proxy-dispatch login inner", "Not sent: safe to repeat.")
 	if text := s.do(`{"action":"status"}`).text(); !strings.Contains(text, "needs login") {
@@ -158,11 +187,7 @@ func TestLogin(t *testing.T) {
 	if err := cmd.Wait(); err != nil {
 		t.Fatalf("login: %v\n%s", err, said.String())
 	}
-	for _, secret := range []string{"eyJ", "refresh"} {
-		if strings.Contains(said.String(), secret) {
-			t.Errorf("login shows a token: %s", said.String())
-		}
-	}
+	p.leaked("login", said.String())
 	got := s.do(`{"action":"call","tool":"inner/proxy-dispatch","arguments":{"action":"call","tool":"fixture/echo","arguments":{"message":"through both"}}}`)
 	got.ok().wants("through both")
 
@@ -180,9 +205,16 @@ func TestLogin(t *testing.T) {
 	}); err != nil {
 		t.Error(err)
 	}
-	if out, err := outer.command(t, "logout", "inner", "--config", outer.file).CombinedOutput(); err != nil {
+	out, err := outer.command(t, "logout", "inner", "--config", outer.file).CombinedOutput()
+	if err != nil {
 		t.Errorf("logout: %v %s", err, out)
 	}
+	p.leaked("logout", string(out))
+	p.mu.Lock()
+	if got := strings.Join(p.revoked, " "); got != "refresh_token access_token" {
+		t.Errorf("taken back: %s", got)
+	}
+	p.mu.Unlock()
 	eventually(t, "it asks again", func() bool {
 		a := s.do(`{"action":"call","tool":"inner/proxy-dispatch","arguments":{"action":"status"}}`)
 		return strings.HasPrefix(a.text(), "auth_required:")

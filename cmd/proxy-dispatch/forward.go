@@ -4,20 +4,31 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
+	"time"
 
 	"github.com/proxy-dispatch/proxy-dispatch/dispatch"
 	"github.com/proxy-dispatch/proxy-dispatch/downstream"
+	"github.com/proxy-dispatch/proxy-dispatch/downstream/oauth"
 	"github.com/proxy-dispatch/proxy-dispatch/serve"
 	"github.com/proxy-dispatch/proxy-dispatch/serve/transparent"
 )
 
 // forwarder carries the dispatcher's requests to the fleet and words its errors for agents.
-type forwarder struct{ fleet *downstream.Fleet }
+type forwarder struct {
+	fleet *downstream.Fleet
+	usher *usher // nil: nobody is asked to log in
+}
 
 // Forward implements dispatch.Forwarder.
 func (f forwarder) Forward(ctx context.Context, r dispatch.Request) (json.RawMessage, error) {
+	person := dispatch.Contact{Ask: r.Ask, Told: r.Told, Capabilities: r.Capabilities}
+	sent := time.Now()
 	r.Ask = asking(r.Server, r.Ask)
 	raw, err := f.fleet.Do(ctx, downstream.Request(r))
+	if errors.Is(err, downstream.ErrAuthRequired) && f.usher != nil && f.usher.invited(ctx, person, &r, sent, err) {
+		raw, err = f.fleet.Do(ctx, downstream.Request(r))
+	}
 	if err != nil {
 		return nil, forwardError(r.Server, err)
 	}
@@ -58,7 +69,7 @@ func forwardError(server string, err error) error {
 	}
 	switch {
 	case errors.Is(err, downstream.ErrAuthRequired):
-		out.Code, out.Do = dispatch.AuthRequired, "Ask the person to run: proxy-dispatch login "+server
+		out.Code, out.Do = dispatch.AuthRequired, "Ask the person to run: "+loginLine(server, err)
 	case errors.Is(err, downstream.ErrTimeout):
 		out.Code, out.Retryable = dispatch.Timeout, out.Fate == dispatch.NotSent
 		out.Do = "Give more time with timeoutMs, or ask for less"
@@ -72,6 +83,26 @@ func forwardError(server string, err error) error {
 		out.Code, out.Retryable = dispatch.ServerUnavailable, true
 	}
 	return out
+}
+
+// loginLine is the command by which a person logs in to a server that refused us.
+func loginLine(server string, err error) string {
+	line := "proxy-dispatch login " + server
+	if e, ok := errors.AsType[*downstream.ScopeError](err); ok {
+		for _, scope := range oauth.Missing(e.Challenge) {
+			if plainScope(scope) {
+				line += " --scope " + scope
+			}
+		}
+	}
+	return line
+}
+
+// plainScope says that a scope can stand on a command line as it is: it is a server's word.
+func plainScope(s string) bool {
+	return len(s) <= 200 && !strings.ContainsFunc(s, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune(":/._-", r))
+	})
 }
 
 var fates = map[downstream.Fate]dispatch.Fate{

@@ -24,18 +24,27 @@ import (
 // loginTime is how long a person may take.
 const loginTime = 10 * time.Minute
 
+// logoutTime is how long an authorization server may take to take a login back.
+const logoutTime = 30 * time.Second
+
+type loginFlags struct {
+	paste, quiet bool
+	scopes       []string
+}
+
 func (c *console) loginCommand() *cobra.Command {
-	var paste, quiet bool
+	var o loginFlags
 	cmd := &cobra.Command{
 		Use: "login SERVER", Short: "Log in to a remote server that asks for it", Args: cobra.ExactArgs(1),
 		Long: `login asks a remote server who may come in, sends your browser there, and keeps what it gets (mode 0600, in the
 user's configuration folder). Running proxies use it at their next request and refresh it by themselves.`,
 		Example: `  proxy-dispatch login github
   proxy-dispatch login github --paste     # when the browser runs on another machine`,
-		RunE: func(cmd *cobra.Command, args []string) error { return c.login(cmd.Context(), args[0], paste, quiet) },
+		RunE: func(cmd *cobra.Command, args []string) error { return c.login(cmd.Context(), args[0], o) },
 	}
-	cmd.Flags().BoolVar(&paste, "paste", false, "read the address the browser came back to from stdin")
-	cmd.Flags().BoolVar(&quiet, "no-browser", false, "only print the address to open")
+	cmd.Flags().BoolVar(&o.paste, "paste", false, "read the address the browser came back to from stdin")
+	cmd.Flags().BoolVar(&o.quiet, "no-browser", false, "only print the address to open")
+	cmd.Flags().StringArrayVar(&o.scopes, "scope", nil, "log in again for a scope that the login there is lacks")
 	return cmd
 }
 
@@ -110,7 +119,7 @@ func (c *console) remote(name string) (*config.Config, *config.Server, *oauth.St
 	return nil, nil, nil, usage("there is no server %q", name)
 }
 
-func (c *console) login(ctx context.Context, name string, paste, quiet bool) error {
+func (c *console) login(ctx context.Context, name string, f loginFlags) error {
 	cfg, s, store, err := c.remote(name)
 	if err != nil {
 		return err
@@ -128,16 +137,20 @@ func (c *console) login(ctx context.Context, name string, paste, quiet bool) err
 	o.Ask = func(ctx context.Context, address string) (oauth.Answer, error) {
 		asked = true
 		c.say("Open this address to log in to %s:\n%s", name, address)
-		if paste {
+		if f.paste {
 			c.say("Then paste the address the browser came back to:")
 			return c.pasted()
 		}
-		if !quiet {
+		if !f.quiet {
 			openBrowser(ctx, address)
 		}
 		return back.Wait(ctx)
 	}
-	status, err := knock(ctx, s, o)
+	challenge := ""
+	if len(f.scopes) > 0 && store.Has(s.URL) {
+		challenge = oauth.Challenge(f.scopes)
+	}
+	status, err := knock(ctx, s, o, challenge)
 	switch {
 	case err != nil:
 		return &exitError{exitUnreachable, err}
@@ -151,11 +164,17 @@ func (c *console) login(ctx context.Context, name string, paste, quiet bool) err
 	return c.tellProxies(ctx, cfg, func(p control.Client) error { return p.Restart(ctx, name) })
 }
 
-// knock sends a server the first request of a session, through a login, and returns the HTTP status.
-func knock(ctx context.Context, s *config.Server, o oauth.Options) (int, error) {
+// knock sends a server the first request of a session, through a login, and returns the HTTP status. A challenge is
+// answered before.
+func knock(ctx context.Context, s *config.Server, o oauth.Options, challenge string) (int, error) {
 	l, err := oauth.New(o)
 	if err != nil {
 		return 0, err
+	}
+	if challenge != "" {
+		if err := l.Extend(ctx, challenge); err != nil {
+			return 0, err
+		}
 	}
 	const hello = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"proxy-dispatch","version":"1"}}}`
 	q, err := http.NewRequestWithContext(ctx, http.MethodPost, s.URL, strings.NewReader(hello))
@@ -199,11 +218,17 @@ func (c *console) logout(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	if err := store.Remove(s.URL); errors.Is(err, fs.ErrNotExist) {
+	ctx, cancel := context.WithTimeout(ctx, logoutTime)
+	defer cancel()
+	switch err := oauth.Logout(ctx, store, s.URL, nil); {
+	case errors.Is(err, fs.ErrNotExist):
 		return usage("there is no login to %s", name)
-	} else if err != nil {
+	case errors.Is(err, oauth.ErrNotRevoked):
+		c.say("logged out here, but %v", err)
+	case err != nil:
 		return &exitError{exitFailed, err}
+	default:
+		c.say("logged out: %s", name)
 	}
-	c.say("logged out: %s", name)
 	return c.tellProxies(ctx, cfg, func(p control.Client) error { return p.Restart(ctx, name) })
 }

@@ -97,7 +97,11 @@ func wire(ctx context.Context, cfg *config.Config, w wiring) (p *program, err er
 	if o.Search, err = rankingOf(cfg, cache); err != nil {
 		return p, &exitError{exitUsage, err}
 	}
-	o.Catalog, o.Forwarder, o.Shelf, o.Tokens = p.catalog, forwarder{p.fleet}, p.shelf, p.counter
+	o.Catalog, o.Forwarder, o.Shelf, o.Tokens = p.catalog, forwarder{fleet: p.fleet}, p.shelf, p.counter
+	if w.lasting && w.door == nil && p.logins != nil { // who comes in over a network has its browser elsewhere, and no say in our logins
+		u := newUsher(p)
+		o.Forwarder, o.LogIn = forwarder{p.fleet, u}, u.logIn
+	}
 	o.Log, o.Redact = p.log, p.redactor.Redact
 	o.Scripts = p.openScripts()
 	if p.shaping, err = p.shape(cfg); err != nil {

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -63,6 +64,7 @@ type Login struct {
 
 	renewing sync.Mutex // held while somebody logs in or refreshes, which others wait for only if they were refused too
 	stepUp   bool       // the login under way is for more than there is; guarded by renewing
+	revoke   string     // where the login under way can be taken back; guarded by renewing
 	mu       sync.Mutex
 	source   *keeper // nil: there is no login
 }
@@ -237,6 +239,18 @@ func (l *Login) current() *keeper {
 	return l.source
 }
 
+// another takes over what another process got instead of the token that was sent; false if that is what is kept.
+func (l *Login) another(sent string) bool {
+	k := l.earlier()
+	if k == nil || k.now.AccessToken == sent {
+		return false
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.source = k
+	return true
+}
+
 func (l *Login) forget(k *keeper) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -261,27 +275,64 @@ func (l *Login) renew(r *http.Request, refusal *http.Response, sent string, firs
 	if now := l.token(r.Context()); first && now != "" && now != sent {
 		return refreshed
 	}
+	if first && refusal.StatusCode == http.StatusForbidden && l.another(sent) {
+		return refreshed
+	}
 	if k := l.current(); k != nil && first && refusal.StatusCode == http.StatusUnauthorized && k.refresh(sent) {
 		return refreshed
 	}
 	if l.o.Ask == nil && !l.o.alone() {
 		return unchanged
 	}
-	// A login takes a person's time; the request that met the refusal may not have it.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), maxLogin)
-	defer cancel()
-	l.stepUp = refusal.StatusCode == http.StatusForbidden
-	copied := *refusal
-	copied.Body = http.NoBody // the handler reads the headers, and who gets the refusal may want its body
-	if l.handler.Authorize(ctx, r, &copied) != nil {
+	if l.authorize(r, refusal) != nil {
 		return unchanged
 	}
 	return loggedIn
 }
 
+// authorize logs in. A login takes a person's time; the request that met the refusal may not have it. l.renewing is held.
+func (l *Login) authorize(r *http.Request, refusal *http.Response) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), maxLogin)
+	defer cancel()
+	l.stepUp, l.revoke = refusal.StatusCode == http.StatusForbidden, ""
+	if !l.o.alone() {
+		if f, err := discover(ctx, l.o.Client, l.o.URL, challenges(refusal)); err == nil {
+			l.revoke = f.server.RevocationEndpoint
+		}
+	}
+	copied := *refusal
+	copied.Body = http.NoBody // the handler reads the headers, and who gets the refusal may want its body
+	return l.handler.Authorize(ctx, r, &copied)
+}
+
+// Extend logs in again for what a server missed in the login there is, by the challenge of its refusal.
+func (l *Login) Extend(ctx context.Context, challenge string) error {
+	l.renewing.Lock()
+	defer l.renewing.Unlock()
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, l.o.URL, nil)
+	if err != nil {
+		return fmt.Errorf("read the URL: %w", err)
+	}
+	refusal := &http.Response{StatusCode: http.StatusForbidden, Header: http.Header{"Www-Authenticate": {challenge}}}
+	if err := l.authorize(r, refusal); err != nil {
+		return fmt.Errorf("log in for more: %w", err)
+	}
+	return nil
+}
+
+// Missing are the scopes that the challenge of a refusal names.
+func Missing(challenge string) []string {
+	return strings.Fields(param(challenges(&http.Response{Header: http.Header{"Www-Authenticate": {challenge}}}), "scope"))
+}
+
+// Challenge is the challenge of a refusal for want of scopes.
+func Challenge(scopes []string) string {
+	return fmt.Sprintf(`Bearer error="insufficient_scope", scope=%q`, strings.Join(scopes, " "))
+}
+
 // keep is told of each new login.
 func (l *Login) keep(_ context.Context, c *oauth2.Config, t *oauth2.Token) (oauth2.TokenSource, error) {
-	k := l.keeper(c, t)
+	k := &keeper{login: l, config: c, revoke: l.revoke, now: t} // l.renewing is held by who logs in
 	l.mu.Lock()
 	l.source = k
 	l.mu.Unlock()

@@ -29,6 +29,7 @@ type saved struct {
 	ClientID     string        `json:"clientId"`
 	ClientSecret string        `json:"clientSecret,omitempty"`
 	TokenURL     string        `json:"tokenUrl"`
+	RevokeURL    string        `json:"revokeUrl,omitempty"`
 	AuthStyle    int           `json:"authStyle"`
 	Scopes       []string      `json:"scopes,omitempty"`
 	Token        *oauth2.Token `json:"token"`
@@ -95,13 +96,10 @@ func (s *Store) save(l *saved) error {
 type keeper struct {
 	login  *Login
 	config *oauth2.Config
+	revoke string // where it is taken back; "" nowhere
 
 	mu  sync.Mutex
 	now *oauth2.Token
-}
-
-func (l *Login) keeper(c *oauth2.Config, t *oauth2.Token) *keeper {
-	return &keeper{login: l, config: c, now: t}
 }
 
 // earlier finds a login of an earlier time, nil if there is none.
@@ -110,16 +108,16 @@ func (l *Login) earlier() *keeper {
 	if err != nil || l.o.ClientID != "" && l.o.ClientID != s.ClientID {
 		return nil
 	}
-	return l.keeper(&oauth2.Config{
+	return &keeper{login: l, revoke: s.RevokeURL, now: s.Token, config: &oauth2.Config{
 		ClientID: s.ClientID, ClientSecret: s.ClientSecret, Scopes: s.Scopes,
 		Endpoint: oauth2.Endpoint{TokenURL: s.TokenURL, AuthStyle: oauth2.AuthStyle(s.AuthStyle)},
-	}, s.Token)
+	}}
 }
 
 func (k *keeper) save(t *oauth2.Token) error {
 	return k.login.o.Store.save(&saved{
 		URL: k.login.o.URL, ClientID: k.config.ClientID, ClientSecret: k.config.ClientSecret, TokenURL: k.config.Endpoint.TokenURL,
-		AuthStyle: int(k.config.Endpoint.AuthStyle), Scopes: k.config.Scopes, Token: t,
+		RevokeURL: k.revoke, AuthStyle: int(k.config.Endpoint.AuthStyle), Scopes: k.config.Scopes, Token: t,
 	})
 }
 

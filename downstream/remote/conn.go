@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
 
@@ -127,6 +128,9 @@ func (c *Conn) refused(method string, x *exchange, response *http.Response) (wir
 	if status == http.StatusUnauthorized {
 		c.lose(ErrAuthRequired)
 		return wire.Message{}, wire.Failed(wire.NotSent, ErrAuthRequired)
+	}
+	if challenge := response.Header.Get("WWW-Authenticate"); status == http.StatusForbidden && strings.Contains(challenge, "insufficient_scope") {
+		return wire.Message{}, wire.Failed(wire.NotSent, &ScopeError{challenge})
 	}
 	if status == http.StatusNotFound && x.session != "" { // refused, so it did not run
 		c.lose(errForgotten)

@@ -27,6 +27,18 @@ var (
 	ErrOlder = errors.New("the server does not speak streamable HTTP")
 )
 
+// ScopeError is the refusal of a login that allows too little. It is an ErrAuthRequired.
+type ScopeError struct {
+	// Challenge is the header WWW-Authenticate as the server sent it.
+	Challenge string
+}
+
+// Error says so.
+func (e *ScopeError) Error() string { return ErrAuthRequired.Error() + ": the login allows too little" }
+
+// Unwrap gives ErrAuthRequired.
+func (e *ScopeError) Unwrap() error { return ErrAuthRequired }
+
 // Options say how a server is reached. All of them but Headers and Login are needed.
 type Options struct {
 	// URL is the server's endpoint.
