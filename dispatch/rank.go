@@ -107,7 +107,7 @@ func (d *Dispatcher) noteSearched(l *lens) {
 // document is what search knows of an entry.
 func (d *Dispatcher) document(v *view.View, e *catalog.Entry) search.Doc {
 	doc := search.Doc{ID: string(e.Kind) + " " + e.Server + " " + e.Name, Kind: string(e.Kind), Server: e.Server,
-		Name: e.Name, Title: e.Title, Description: e.Description, Keywords: d.book.Load().toolKeywords(e.Server, e.Name), About: d.book.Load().keywords[e.Server]}
+		Name: e.Name, Title: e.Title, Description: e.Description, Keywords: d.book.Load().toolKeywords(e.Server, v.Origin(e).Entry.Name), About: d.book.Load().keywords[e.Server]}
 	if srv := v.Snapshot.Server(e.Server); srv != nil && srv.Description != "" {
 		doc.About = append(slices.Clone(doc.About), srv.Description)
 	}

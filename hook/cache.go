@@ -71,6 +71,9 @@ func (c *cache) key(call dispatch.HookCall) [32]byte {
 	parts := []string{call.Ref.Server, string(call.Ref.Kind), call.Ref.Name}
 	if !c.o.Shared {
 		parts = append(parts, call.Agent.Principal, call.Agent.Role)
+		if call.Agent.Principal == "" { // nobody knows that two sessions are one agent's
+			parts = append(parts, call.Agent.Session)
+		}
 	}
 	var args []string
 	for key, v := range rawjson.Members(call.Arguments) {

@@ -313,3 +313,28 @@ func TestViewCommands(t *testing.T) {
 		t.Errorf("the example's hook: got %s, %v", out, err)
 	}
 }
+
+// TestViewChangesWhileServed changes tools, hooks and composites of a view in the file of a running proxy.
+func TestViewChangesWhileServed(t *testing.T) {
+	t.Parallel()
+	h := expertHome(t, "")
+	s := h.serve(t, "--view", "redis-expert")
+	s.names("tools/list", "tools", "name")
+	conf, err := os.ReadFile(h.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.write(t, strings.NewReplacer("name: search_knowledge", "name: look_up", "pre_call: hooks.redis_expert.pre_call", "pre_call: {builtin: set, args: {user_id: set}}").Replace(string(conf)))
+	if _, err := s.Await(s.ctx, func(n agent.Note) bool { return n.Method == "notifications/tools/list_changed" }); err != nil {
+		t.Fatal(err)
+	}
+	for s.ctx.Err() == nil {
+		if a, err := s.call("look_up", `{"text":"x"}`); err == nil {
+			if !strings.Contains(a.text(), `"user_id":"set"`) {
+				t.Errorf("got %s, want the new hook", a.text())
+			}
+			return
+		}
+	}
+	t.Error("the new name never came")
+}

@@ -62,7 +62,7 @@ func (d *decoder) stepServer(s composite.Step, where string) {
 		names = append(names, name)
 	}
 	server, _, _ := strings.Cut(s.Tool, ".")
-	d.near(s.Line, server, names, "%s: step %s calls %q: there is no server %q", where, s.Name, s.Tool, server)
+	d.near(s.Line, server, names, "%s: step %s references unknown tool '%s': there is no server %q", where, s.Name, s.Tool, server)
 }
 
 func (d *decoder) composite(where string, m notation.Member) composite.Definition {

@@ -3,7 +3,6 @@ package edit
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -102,59 +101,7 @@ func escape(key string) string {
 	return strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
 }
 
-var errNumber = errors.New("a number that JSON does not have")
-
 // asJSON writes a node as JSON, members in their order.
 func asJSON(n *notation.Node) (json.RawMessage, error) {
-	var b bytes.Buffer
-	err := writeJSON(&b, n)
-	return b.Bytes(), err
-}
-
-func writeJSON(b *bytes.Buffer, n *notation.Node) error {
-	switch n.Kind {
-	case notation.Mapping:
-		b.WriteByte('{')
-		for i, m := range n.Members {
-			if i > 0 {
-				b.WriteByte(',')
-			}
-			writeText(b, m.Key)
-			b.WriteByte(':')
-			if err := writeJSON(b, m.Value); err != nil {
-				return err
-			}
-		}
-		b.WriteByte('}')
-	case notation.List:
-		b.WriteByte('[')
-		for i, item := range n.Items {
-			if i > 0 {
-				b.WriteByte(',')
-			}
-			if err := writeJSON(b, item); err != nil {
-				return err
-			}
-		}
-		b.WriteByte(']')
-	case notation.Number, notation.Bool:
-		if !json.Valid([]byte(n.Text)) {
-			return fmt.Errorf("%w: %s", errNumber, n.Text)
-		}
-		b.WriteString(n.Text)
-	case notation.Null:
-		b.WriteString("null")
-	default:
-		writeText(b, n.Text)
-	}
-	return nil
-}
-
-func writeText(b *bytes.Buffer, s string) {
-	e := json.NewEncoder(b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(s); err != nil {
-		panic(err) // texts always encode
-	}
-	b.Truncate(b.Len() - 1) // the line break
+	return n.JSON(func(text *notation.Node) string { return text.Text })
 }
