@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
 	"crypto/tls"
 	"errors"
 	"net"
@@ -220,7 +221,11 @@ func (c *console) serveHTTP(ctx context.Context, p *program, o serve.HTTPOptions
 	if token := p.cfg.HTTP.AdminToken; token != "" {
 		o.Open["/admin/"] = control.Behind(token, p.admin)
 	}
-	o.Hosts, o.Drain = p.cfg.HTTP.Hosts, p.cfg.HTTP.Drain
+	o.Hosts, o.Drain, o.Stateless = p.cfg.HTTP.Hosts, p.cfg.HTTP.Drain, p.cfg.HTTP.Stateless
+	if key := p.cfg.HTTP.StateKey; key != "" {
+		sum := sha256.Sum256([]byte(key))
+		o.StateKey = sum[:]
+	}
 	o.Extra = map[string]http.Handler{"/metrics": p.observer.Metrics()}
 	o.OnListen = func(a net.Addr) {
 		scheme := "http"

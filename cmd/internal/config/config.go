@@ -135,9 +135,12 @@ const (
 
 // HTTP is where and how to listen.
 type HTTP struct {
-	Listen string        // host:port; "" = not over HTTP
-	Hosts  []string      // names this machine is known by, beside the one of Listen
-	Drain  time.Duration // how long calls may go on after SIGTERM; 0 = the default of the room
+	Listen string   // host:port; "" = not over HTTP
+	Hosts  []string // names this machine is known by, beside the one of Listen
+	// Stateless serves agents without sessions. StateKey is the secret with which replicas read what agents carry for them.
+	Stateless bool
+	StateKey  string
+	Drain     time.Duration // how long calls may go on after SIGTERM; 0 = the default of the room
 	// AdminToken opens the routes below /admin; "" = there are none.
 	AdminToken string
 	TLS        TLS

@@ -43,6 +43,10 @@ func (c *Config) print(show func(*Server) maskedServer, secret, text func(string
 	w.section(root, "http", func(n *notation.Node) {
 		w.string(n, "listen", c.HTTP.Listen)
 		w.list(n, "hosts", c.HTTP.Hosts)
+		w.flag(n, "stateless", c.HTTP.Stateless)
+		if c.HTTP.StateKey != "" {
+			n.Put("stateKey", notation.NewText(variable.Escape(secret(c.HTTP.StateKey))))
+		}
 		w.duration(n, "drain", c.HTTP.Drain)
 		if c.HTTP.AdminToken != "" {
 			n.Put("adminToken", notation.NewText(variable.Escape(secret(c.HTTP.AdminToken))))

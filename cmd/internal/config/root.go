@@ -149,6 +149,11 @@ func (d *decoder) http(f *fields) {
 		h.add(h.node.Get("listen").Line, "http.listen must be HOST:PORT, not %q", l)
 	}
 	d.out.HTTP.Hosts = h.texts("hosts")
+	d.out.HTTP.Stateless, d.out.HTTP.StateKey = h.bool("stateless"), h.text("stateKey")
+	d.out.secrets.Add(d.out.HTTP.StateKey)
+	if k := d.out.HTTP.StateKey; k != "" && len(k) < 16 && !d.lost {
+		h.add(h.node.Get("stateKey").Line, "http.stateKey must have 16 bytes or more")
+	}
 	d.out.HTTP.Drain = h.duration("drain")
 	if d.out.HTTP.AdminToken = h.text("adminToken"); d.out.HTTP.AdminToken != "" {
 		d.out.secrets.Add(d.out.HTTP.AdminToken)
