@@ -1,7 +1,6 @@
 package config
 
 import (
-	"errors"
 	"flag"
 	"os"
 	"path/filepath"
@@ -36,9 +35,6 @@ func outcome(t *testing.T, path string, data []byte, env func(string) (string, b
 	var b strings.Builder
 	if err != nil {
 		b.WriteString(err.Error() + "\n")
-		if errors.Is(err, ErrNotYet) {
-			b.WriteString("(some of it not available yet)\n")
-		}
 		return b.String()
 	}
 	resolved, err := c.Resolved()

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,16 +10,12 @@ import (
 	"github.com/proxy-dispatch/proxy-dispatch/cmd/internal/config/notation"
 )
 
-// ErrNotYet is wrapped by the problems of keys and values whose feature this build does not have.
-var ErrNotYet = errors.New("not available yet")
-
 // Error is one problem of a configuration file.
 type Error struct {
 	File string // as it was given; "mcp=" for words of the command line
 	Line int    // 1-based; 0 when no line is to blame
 	Msg  string // what is wrong, without values that may be secret
 	Near string // the nearest known spelling, empty if none is near
-	Err  error  // the cause, or nil
 }
 
 // Error returns `FILE:LINE: message; did you mean "near"?`.
@@ -39,9 +34,6 @@ func (e *Error) Error() string {
 	}
 	return b.String()
 }
-
-// Unwrap returns the cause, nil if there is none.
-func (e *Error) Unwrap() error { return e.Err }
 
 // Errors holds every problem of a file, in the order of its lines.
 type Errors []*Error
@@ -77,11 +69,6 @@ func (p *problems) add(line int, format string, args ...any) {
 // near reports a word that is none of known.
 func (p *problems) near(line int, word string, known []string, format string, args ...any) {
 	p.list = append(p.list, &Error{File: p.file, Line: line, Msg: fmt.Sprintf(format, args...), Near: Nearest(word, known)})
-}
-
-// later reports something whose feature is not built.
-func (p *problems) later(line int, what string) {
-	p.list = append(p.list, &Error{File: p.file, Line: line, Msg: what + " is " + ErrNotYet.Error(), Err: ErrNotYet})
 }
 
 // take adds what is wrong with the notation.

@@ -66,8 +66,8 @@ func FromWords(words []string, env func(string) (string, bool)) (*Config, error)
 func (d *decoder) word(name, value string) {
 	switch name {
 	case "mcpproxy":
-		if !d.boolWord(value) {
-			d.later(0, "plain tools without the proxy")
+		if !d.boolWord(value) { // every tool as it is, then
+			d.out.Expose = []string{"transparent"}
 		}
 	case "usetools":
 		d.boolWord(value)
@@ -126,11 +126,7 @@ func (d *decoder) mcpWord(value string) {
 
 func (d *decoder) faults(faults []minia.Fault) {
 	for _, f := range faults {
-		if f.Later {
-			d.later(0, f.Msg)
-		} else {
-			d.add(0, "%s", f.Msg)
-		}
+		d.add(0, "%s", f.Msg)
 	}
 }
 

@@ -87,9 +87,10 @@ mcp=: options: ignored, it has no meaning here
 `},
 	{"a cache", []string{"toolcachettl=60000"}, "mcpServers: {}\nhooks:\n  pre_call:\n    builtin: cache\n    ttl: 1m0s\n"},
 	{"no cache", []string{"toolcachettl=0"}, "mcpServers: {}\n"},
-	{"not available yet", []string{"toolcachettl=soon", "mcpproxy=false", "mcp=(url: http://h/, auth: (type: oauth2))"},
-		"toolcachettl=: must be a number of milliseconds, not \"soon\"\n" +
-			"mcpproxy=: plain tools without the proxy is not available yet\nmcp=: auth other than (type: bearer, token: …) is not available yet"},
+	{"without the proxy", []string{"mcpproxy=false"}, "mcpServers: {}\nexpose: [transparent]\n"},
+	{"a login", []string{"mcp=(url: http://h/, auth: (type: oauth2))"}, "mcpServers:\n  h:\n    url: http://h/\n"},
+	{"wrong authentication", []string{"mcp=(url: http://h/, auth: (type: magic))", "toolcachettl=soon"},
+		"mcp=: auth must be (type: bearer, token: …) or (type: oauth2)\ntoolcachettl=: must be a number of milliseconds, not \"soon\""},
 	{"unknown words", []string{"mcplasy=true", "word"}, "mcplasy=: unknown word \"mcplasy\"; did you mean \"mcplazy\"?\n\"word\" is no NAME=VALUE"},
 	{"wrong values", []string{"mcp=(cmd: 'a", "mcp={\"cmd\":", "mcp=x", "mcp=(cmd: 'a \"b')", "mcp=()", "useutils=yes", "mcpproxythreshold=big", "mcp=(cmd: '')", "mcp=(cmd: a, url: http://h/)", "mcp=(comand: a)"},
 		"mcp=: not valid SLON: at character 7: the quote is never closed\n" +

@@ -20,10 +20,7 @@ type Server struct {
 }
 
 // Fault is something wrong in a word.
-type Fault struct {
-	Msg   string
-	Later bool // Msg names what this build does not have
-}
+type Fault struct{ Msg string }
 
 // Servers reads the value of the word mcp=: one server or a list of servers, in JSON or SLON.
 // The faults are those of the whole; each server has its own.
@@ -132,8 +129,11 @@ func (s *Server) command(n *notation.Node) {
 // bearer reads auth: (type: bearer, token: …).
 func (s *Server) bearer(n *notation.Node) {
 	kind, token := n.Get("type"), n.Get("token")
-	if kind == nil || !strings.EqualFold(kind.Text, "bearer") || token == nil {
-		s.Faults = append(s.Faults, Fault{Msg: "auth other than (type: bearer, token: …)", Later: true})
+	switch {
+	case kind != nil && strings.HasPrefix(strings.ToLower(kind.Text), "oauth"):
+		return // proxy-dispatch login does that, with what the server itself says
+	case kind == nil || !strings.EqualFold(kind.Text, "bearer") || token == nil:
+		s.Faults = append(s.Faults, Fault{Msg: "auth must be (type: bearer, token: …) or (type: oauth2)"})
 		return
 	}
 	headers := &notation.Node{Kind: notation.Mapping}
