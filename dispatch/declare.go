@@ -2,6 +2,7 @@ package dispatch
 
 import (
 	"encoding/json"
+	"errors"
 	"regexp"
 	"strings"
 
@@ -34,20 +35,27 @@ func (a *DescribeAnswer) declared(level int) string {
 		by[it.Connection] = append(by[it.Connection], it)
 	}
 	var b strings.Builder
+	names := declaredTypes{taken: map[string]bool{"tools": true, "call": true, "read": true, "Promise": true}}
 	b.WriteString("declare const tools: {\n")
 	for _, connection := range order {
 		b.WriteString("  " + propertyName(connection) + ": {\n")
 		for _, it := range by[connection] {
-			b.WriteString(indented("    ", it.declaration(words, types)))
+			b.WriteString(indented("    ", it.declaration(&names, words, types)))
 		}
 		b.WriteString("  };\n")
 	}
 	b.WriteString("};")
-	return b.String()
+	return names.text.String() + b.String()
+}
+
+// declaredTypes are the types that the tools of one answer refer to by name; they stand before the tools.
+type declaredTypes struct {
+	taken map[string]bool
+	text  strings.Builder
 }
 
 // declaration is one tool as a method.
-func (it *Described) declaration(words, types int) string {
+func (it *Described) declaration(names *declaredTypes, words, types int) string {
 	var b strings.Builder
 	if about := oneLine(strings.TrimSpace(it.Description)); about != "" && words > 0 {
 		b.WriteString("/** " + strings.ReplaceAll(clip(about, words), "*/", "* /") + " */\n")
@@ -61,10 +69,10 @@ func (it *Described) declaration(words, types int) string {
 			optional = ""
 		}
 	}
-	b.WriteString(propertyName(it.Name) + "(args" + optional + ": " + typeScript(it.InputSchema, types) + "): Promise<")
+	b.WriteString(propertyName(it.Name) + "(args" + optional + ": " + names.typeScript(it.InputSchema, types) + "): Promise<")
 	switch {
 	case it.OutputSchema != nil:
-		b.WriteString(typeScript(it.OutputSchema, types/2) + ">;\n")
+		b.WriteString(names.typeScript(it.OutputSchema, types/2) + ">;\n")
 	case it.SeenResult != "" && types > 120:
 		b.WriteString("any>; // seen: " + clip(oneLine(it.SeenResult), 300) + "\n")
 	default:
@@ -75,24 +83,24 @@ func (it *Described) declaration(words, types int) string {
 
 var (
 	identifier = regexp.MustCompile(`^[A-Za-z_$][A-Za-z0-9_$]*$`)
+	comments   = regexp.MustCompile(`(?s)/\*.*?\*/`)
 	ofFormat   = regexp.MustCompile(`\b(string|number)<([^<>\n]*)>`) // our short form of a format
 )
 
-// typeScript is a schema as a type of the language, `any` where it says nothing.
-func typeScript(schema json.RawMessage, max int) string {
-	t, err := signature.Type(schema, "", max)
-	if err != nil || t == "" || strings.Contains(t, "…") {
-		return "any" + elided(t)
+// typeScript is a schema as a type of the language, `any` where it says nothing or too much.
+func (d *declaredTypes) typeScript(schema json.RawMessage, max int) string {
+	t, declarations, err := signature.Declare(schema, d.taken, max)
+	if errors.Is(err, signature.ErrTooLong) {
+		t, _ = signature.Type(schema, "", max)
+		return "any /* " + strings.ReplaceAll(clip(oneLine(t), 300), "*/", "* /") + " */"
+	}
+	if err != nil || t == "" || strings.Contains(comments.ReplaceAllString(t+declarations, ""), "…") {
+		return "any"
+	}
+	if declarations != "" {
+		d.text.WriteString(ofFormat.ReplaceAllString(declarations, "$1 /* $2 */") + "\n\n")
 	}
 	return ofFormat.ReplaceAllString(t, "$1 /* $2 */")
-}
-
-// elided keeps a type that had to be cut as a comment.
-func elided(t string) string {
-	if t == "" {
-		return ""
-	}
-	return " /* " + strings.ReplaceAll(clip(oneLine(t), 300), "*/", "* /") + " */"
 }
 
 func propertyName(name string) string {

@@ -172,8 +172,9 @@ func (d *Dispatcher) project(ctx context.Context, a Agent, c *performed) (*CallA
 	head := fmt.Sprintf("%s: %d bytes, %d lines, ~%d tokens", art.Handle, art.Bytes, art.Lines, art.Tokens)
 	read, err := d.read(ctx, a, []spill.Item{{Artifact: art}}, *c.request.Read)
 	if err != nil {
-		e := asError(shelfError(art.Handle, err))
-		text := fmt.Sprintf("The call succeeded and its whole result is in %s; only the reading failed. %s", art.Handle, e.Error())
+		e := *asError(shelfError(art.Handle, err))
+		e.Message += fmt.Sprintf(". The call succeeded and its whole result is in %s; only the reading failed", art.Handle)
+		text := e.Error()
 		if c.res.isError {
 			text = c.res.message(errorHead) + "\n" + text
 		}
