@@ -20,11 +20,12 @@ func (c *console) readCommand() *cobra.Command {
 		Use:   "read HANDLE [OP [VALUE …]]",
 		Short: "Show a part of a result kept by `call --spill`",
 		Long: `read shows what a handle holds. OP is stat (default), head [LINES], tail [LINES], slice FROM TO, bytes OFFSET,
-grep PATTERN, read, or get PATH. HANDLE#2 is content block 2, HANDLE#raw the whole result.`,
+grep PATTERN, read, get PATH, jq PROGRAM, shape, or sample [RECORDS]. HANDLE#2 is content block 2, HANDLE#raw the whole result.`,
 		Example: `  proxy-dispatch read r1kq
   proxy-dispatch read r1kq head 20
   proxy-dispatch read r1kq grep 'error|warn' --context 2
-  proxy-dispatch read r1kq get items.0.name`,
+  proxy-dispatch read r1kq get items.0.name
+  proxy-dispatch read r1kq jq 'map(.amount)|add'`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
@@ -38,7 +39,9 @@ grep PATTERN, read, or get PATH. HANDLE#2 is content block 2, HANDLE#raw the who
 	}
 	f := cmd.Flags()
 	f.StringVar(&q.Path, "path", "", "narrow the data first, such as items.0.name")
-	f.IntVar(&q.Lines, "lines", 0, "lines of head and tail (default 50)")
+	f.StringVar(&q.JQ, "jq", "", "compute on the data first, such as map(.id)")
+	f.StringVar(&q.Format, "format", "", "how a table is shown: csv, toon or json")
+	f.IntVar(&q.Lines, "lines", 0, "lines of head and tail (default 50), records of sample")
 	f.IntVar(&q.FromLine, "from", 0, "first line of slice, from 1")
 	f.IntVar(&q.ToLine, "to", 0, "last line of slice")
 	f.StringVar(&q.Pattern, "pattern", "", "what grep looks for, as a regular expression (RE2)")
@@ -67,7 +70,7 @@ func opValues(q *spill.Query, values []string) error {
 	most := 1
 	var err error
 	switch q.Op {
-	case "head", "tail":
+	case "head", "tail", "sample":
 		err = number(0, &q.Lines)
 	case "slice":
 		most = 2
@@ -90,6 +93,11 @@ func opValues(q *spill.Query, values []string) error {
 		if len(values) > 0 {
 			q.Path = values[0]
 		}
+	case "jq":
+		q.Op = "read"
+		if len(values) > 0 {
+			q.JQ = values[0]
+		}
 	default:
 		most = 0
 	}
@@ -109,7 +117,7 @@ func (c *console) read(ctx context.Context, handle string, q spill.Query) error 
 			q.Op = "slice"
 		case q.Lines > 0:
 			q.Op = "head"
-		case q.Path != "":
+		case q.Path != "" || q.JQ != "":
 			q.Op = "read"
 		}
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"runtime"
 
 	"github.com/spf13/cobra"
 
@@ -85,11 +86,20 @@ func (c *console) use(cfg *config.Config) *config.Config {
 }
 
 func (c *console) versionCommand() *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use: "version", Short: "Print the version", Args: cobra.NoArgs, Example: "  proxy-dispatch version",
 		RunE: func(*cobra.Command, []string) error {
+			if c.json {
+				return c.showJSON(struct {
+					Version string `json:"version"`
+					Go      string `json:"go"`
+					System  string `json:"system"`
+				}{versionText(), runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH})
+			}
 			_, err := fmt.Fprintln(c.out, "proxy-dispatch", versionText())
 			return err
 		},
 	}
+	c.wantsJSON(cmd)
+	return cmd
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"strings"
@@ -219,25 +220,38 @@ func (c *console) changeView(ctx context.Context, args []string, fresh bool, cha
 }
 
 func (c *console) viewListCommand() *cobra.Command {
-	return &cobra.Command{
+	type listed struct {
+		Name        string `json:"name"`
+		Exposure    string `json:"exposure"`
+		Description string `json:"description,omitempty"`
+	}
+	cmd := &cobra.Command{
 		Use: "list", Short: "List the views", Args: cobra.NoArgs, Example: "  proxy-dispatch view list",
 		RunE: func(*cobra.Command, []string) error {
 			cfg, err := c.load()
 			if err != nil {
 				return err
 			}
-			for _, v := range cfg.Views {
-				exposure := string(v.Exposure)
-				if exposure == "" {
-					exposure = "direct"
-				}
-				if err := c.show("%s (%s)  %s", v.Name, exposure, firstLine(v.Description, 100)); err != nil {
+			views := make([]listed, len(cfg.Views))
+			for i, v := range cfg.Views {
+				views[i] = listed{v.Name, cmp.Or(string(v.Exposure), "direct"), v.Description}
+			}
+			if c.json {
+				return c.showJSON(views)
+			}
+			if len(views) == 0 {
+				c.say("no views")
+			}
+			for _, v := range views {
+				if err := c.show("%s (%s)  %s", v.Name, v.Exposure, firstLine(v.Description, 100)); err != nil {
 					return err
 				}
 			}
 			return nil
 		},
 	}
+	c.wantsJSON(cmd)
+	return cmd
 }
 
 // viewFlags are the keys of a view that flags set.
