@@ -16,6 +16,7 @@ type Error struct {
 	Line int    // 1-based; 0 when no line is to blame
 	Msg  string // what is wrong, without values that may be secret
 	Near string // the nearest known spelling, empty if none is near
+	Err  error  // the cause, or nil
 }
 
 // Error returns `FILE:LINE: message; did you mean "near"?`.
@@ -34,6 +35,9 @@ func (e *Error) Error() string {
 	}
 	return b.String()
 }
+
+// Unwrap returns the cause, nil if there is none.
+func (e *Error) Unwrap() error { return e.Err }
 
 // Errors holds every problem of a file, in the order of its lines.
 type Errors []*Error
