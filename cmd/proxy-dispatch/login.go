@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"net/http"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
@@ -69,11 +70,24 @@ func loginStore(env config.Env) *oauth.Store {
 }
 
 // loginOptions say how to log in to a server.
-func loginOptions(s *config.Server, store *oauth.Store) oauth.Options {
-	return oauth.Options{
+func loginOptions(s *config.Server, store *oauth.Store) (oauth.Options, error) {
+	o := oauth.Options{
 		URL: s.URL, Store: store, ClientID: s.OAuth.ClientID, ClientSecret: s.OAuth.ClientSecret, MetadataURL: s.OAuth.ClientMetadataURL,
 		Scopes: s.OAuth.Scopes, ClientCredentials: s.OAuth.ClientCredentials,
 	}
+	if s.OAuth.PrivateKeyFile != "" {
+		var err error
+		if o.PrivateKey, err = os.ReadFile(s.OAuth.PrivateKeyFile); err != nil {
+			return o, fmt.Errorf("read the private key: %w", err)
+		}
+	}
+	if s.OAuth.AssertionFile != "" {
+		o.Assertion = func() (string, error) { // which its platform writes anew from time to time
+			text, err := os.ReadFile(s.OAuth.AssertionFile)
+			return strings.TrimSpace(string(text)), err
+		}
+	}
+	return o, nil
 }
 
 // login puts the login of a remote server into its requests; nil where a header of the configuration does.
@@ -86,7 +100,11 @@ func (p *program) login(s *config.Server) func(http.RoundTripper) http.RoundTrip
 			return nil
 		}
 	}
-	l, err := oauth.New(loginOptions(s, p.logins))
+	o, err := loginOptions(s, p.logins)
+	var l *oauth.Login
+	if err == nil {
+		l, err = oauth.New(o)
+	}
 	if err != nil {
 		p.log.Warn("no login", "server", s.Name, "why", err)
 		return nil
@@ -131,7 +149,10 @@ func (c *console) login(ctx context.Context, name string, f loginFlags) error {
 	defer back.Close()
 	ctx, cancel := context.WithTimeout(ctx, loginTime)
 	defer cancel()
-	o := loginOptions(s, store)
+	o, err := loginOptions(s, store)
+	if err != nil {
+		return usage("%w", err)
+	}
 	o.RedirectURL = back.URL
 	asked := false
 	o.Ask = func(ctx context.Context, address string) (oauth.Answer, error) {
@@ -156,7 +177,7 @@ func (c *console) login(ctx context.Context, name string, f loginFlags) error {
 		return &exitError{exitUnreachable, err}
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
 		return &exitError{exitFailed, fmt.Errorf("%s did not accept the login (HTTP status %d)", name, status)}
-	case !asked && !store.Has(s.URL) && !s.OAuth.ClientCredentials:
+	case !asked && !store.Has(s.URL) && !s.OAuth.ClientCredentials && o.Assertion == nil:
 		c.say("%s asks for no login.", name)
 		return nil
 	}

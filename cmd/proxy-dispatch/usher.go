@@ -122,7 +122,7 @@ func (u *usher) find(name string) *config.Server {
 				return nil
 			}
 		}
-		if s.URL == "" || s.OAuth.ClientCredentials {
+		if s.URL == "" || s.OAuth.ClientCredentials || s.OAuth.AssertionFile != "" {
 			return nil
 		}
 		return s
@@ -139,7 +139,10 @@ func (u *usher) guide(ctx context.Context, s *config.Server, challenge string, p
 		return err
 	}
 	defer back.Close()
-	o := loginOptions(s, u.logins)
+	o, err := loginOptions(s, u.logins)
+	if err != nil {
+		return err
+	}
 	o.RedirectURL = back.URL
 	o.Ask = func(_ context.Context, address string) (oauth.Answer, error) { // which ends with the call
 		return showAddress(ctx, s.Name, person, back, address)

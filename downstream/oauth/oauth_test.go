@@ -28,11 +28,19 @@ type house struct {
 	made  int
 	// life is how long tokens last, in seconds; 0 says nothing of it.
 	life   int
-	refuse bool // the token endpoint refuses to refresh
+	refuse bool              // the token endpoint refuses to refresh
+	deaf   bool              // the server takes no refreshed token
+	needs  string            // a scope that the server wants
+	scope  string            // that a person agreed to last
+	scopes map[string]string // of tokens
+	posts  int               // requests to the server
+	forms  []url.Values      // to the token endpoint
+	back   []url.Values      // tokens taken back
+	stuck  bool              // nothing is taken back
 }
 
 func newHouse(t *testing.T) *house {
-	h := &house{t: t, good: map[string]bool{}}
+	h := &house{t: t, good: map[string]bool{}, scopes: map[string]string{}}
 	mux := http.NewServeMux()
 	h.Server = httptest.NewServer(mux)
 	t.Cleanup(h.Close)
@@ -42,9 +50,18 @@ func newHouse(t *testing.T) *house {
 	}
 	mux.HandleFunc("POST /mcp", func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
+		token := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
 		h.mu.Lock()
-		ok := h.good[strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")]
+		h.posts++
+		ok, enough, needs := h.good[token], strings.Contains(" "+h.scopes[token]+" ", " "+h.needs+" ") || h.needs == "", h.needs
 		h.mu.Unlock()
+		if ok && !enough {
+			if needs != "nothing helps" {
+				w.Header().Set("WWW-Authenticate", fmt.Sprintf(`Bearer error="insufficient_scope", scope=%q`, needs))
+			}
+			http.Error(w, "too little", http.StatusForbidden)
+			return
+		}
 		if !ok {
 			w.Header().Set("WWW-Authenticate", `Bearer resource_metadata="`+h.URL+`/.well-known/oauth-protected-resource/mcp", scope="read"`)
 			http.Error(w, "who are you?", http.StatusUnauthorized)
@@ -60,7 +77,17 @@ func newHouse(t *testing.T) *house {
 			"issuer": h.URL, "authorization_endpoint": h.URL + "/authorize", "token_endpoint": h.URL + "/token", "registration_endpoint": h.URL + "/register",
 			"jwks_uri": h.URL + "/keys", "response_types_supported": []string{"code"}, "code_challenge_methods_supported": []string{"S256"},
 			"token_endpoint_auth_methods_supported": []string{"none"}, "grant_types_supported": []string{"authorization_code", "refresh_token"},
+			"revocation_endpoint": h.URL + "/revoke",
 		})
+	})
+	mux.HandleFunc("POST /revoke", func(w http.ResponseWriter, r *http.Request) {
+		_ = r.ParseForm()
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.back = append(h.back, r.PostForm)
+		if h.stuck {
+			http.Error(w, r.PostForm.Get("token"), http.StatusServiceUnavailable)
+		}
 	})
 	mux.HandleFunc("POST /register", func(w http.ResponseWriter, r *http.Request) {
 		var m map[string]any
@@ -74,6 +101,10 @@ func newHouse(t *testing.T) *house {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		h.asked = append(h.asked, r.Form.Get("grant_type"))
+		if id, secret, basic := r.BasicAuth(); basic {
+			r.PostForm.Set("basic", id+" "+secret)
+		}
+		h.forms = append(h.forms, r.PostForm)
 		if r.Form.Get("grant_type") == "refresh_token" && (h.refuse || r.Form.Get("refresh_token") != fmt.Sprint("refresh-", h.made)) {
 			w.WriteHeader(http.StatusBadRequest)
 			tell(w, map[string]any{"error": "invalid_grant"})
@@ -84,7 +115,11 @@ func newHouse(t *testing.T) *house {
 		}
 		h.made++
 		token := fmt.Sprint("access-", h.made)
-		h.good = map[string]bool{token: true}
+		h.good = map[string]bool{token: !h.deaf || r.Form.Get("grant_type") != "refresh_token"}
+		h.scopes[token] = h.scope
+		if asked := r.Form.Get("scope"); asked != "" {
+			h.scopes[token] = asked
+		}
 		out := map[string]any{"access_token": token, "refresh_token": fmt.Sprint("refresh-", h.made), "token_type": "Bearer"}
 		if h.life > 0 {
 			out["expires_in"] = h.life

@@ -109,8 +109,10 @@ type OAuth struct {
 	ClientID, ClientSecret string
 	ClientMetadataURL      string
 	Scopes                 []string
-	ClientCredentials      bool // the client logs in as itself
-	RedirectPort           int  // where the browser comes back to; 0 = a free port
+	ClientCredentials      bool   // the client logs in as itself
+	PrivateKeyFile         string // of the client, instead of a secret; PEM
+	AssertionFile          string // holds what the platform says of who runs us, a JWT, with which the client logs in as itself
+	RedirectPort           int    // where the browser comes back to; 0 = a free port
 }
 
 // ToolKeywords are hidden words by which search finds the tools that a glob matches.

@@ -21,10 +21,16 @@ func (f *fields) oauth() OAuth {
 	out := OAuth{
 		ClientID: o.text("clientId"), ClientSecret: o.text("clientSecret"), ClientMetadataURL: o.text("clientMetadataUrl"),
 		Scopes: o.texts("scopes"), RedirectPort: int(o.count("redirectPort", 1, 65535)),
-		ClientCredentials: o.enum("grant", "authorization_code", "client_credentials") == "client_credentials",
+		PrivateKeyFile: o.path("privateKeyFile"), AssertionFile: o.path("assertionFile"),
 	}
-	if out.ClientCredentials && (out.ClientID == "" || out.ClientSecret == "") && !f.lost {
-		f.add(n.Line, "%soauth: client_credentials needs clientId and clientSecret", f.where)
+	grant := o.enum("grant", "authorization_code", "client_credentials", "jwt_bearer")
+	out.ClientCredentials = grant == "client_credentials"
+	switch {
+	case f.lost:
+	case out.ClientCredentials && (out.ClientID == "" || out.ClientSecret == "" && out.PrivateKeyFile == ""):
+		f.add(n.Line, "%soauth: client_credentials needs clientId and clientSecret or privateKeyFile", f.where)
+	case (grant == "jwt_bearer") != (out.AssertionFile != ""):
+		f.add(n.Line, "%soauth: the grant jwt_bearer and assertionFile need each other", f.where)
 	}
 	o.done()
 	return out
@@ -38,8 +44,13 @@ func (w writer) oauth(n *notation.Node, o OAuth, secret func(string) string) {
 		}
 		w.string(n, "clientMetadataUrl", o.ClientMetadataURL)
 		w.list(n, "scopes", o.Scopes)
-		if o.ClientCredentials {
+		w.string(n, "privateKeyFile", o.PrivateKeyFile)
+		w.string(n, "assertionFile", o.AssertionFile)
+		switch {
+		case o.ClientCredentials:
 			w.string(n, "grant", "client_credentials")
+		case o.AssertionFile != "":
+			w.string(n, "grant", "jwt_bearer")
 		}
 		w.number(n, "redirectPort", int64(o.RedirectPort))
 	})
