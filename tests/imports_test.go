@@ -77,6 +77,7 @@ var heavy = map[string][]string{
 	"github.com/pkoukk/tiktoken-go":    {"tokens"},
 	"github.com/mark3labs/mcp-go":      {"downstream", "downstream/remote", "serve", "client", "builtin", "cmd/proxy-dispatch"},
 	"github.com/minio/":                {"spill/bucket"},
+	"github.com/modelcontextprotocol/": {"downstream/oauth"},
 	"github.com/itchyny/gojq":          {"spill/jq"},
 	"github.com/spf13/cobra":           {"cmd/proxy-dispatch"},
 	"github.com/prometheus/":           {"cmd/internal/observe"},

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -115,5 +116,87 @@ func TestLoginWhileManyCallsWait(t *testing.T) {
 	all.Wait()
 	if who.times() != 2 {
 		t.Errorf("asked %d times, want once for each login", who.times())
+	}
+}
+
+// picky is a server behind the provider whose one tool wants a login for more than the rest.
+func (p *provider) picky() *httptest.Server {
+	mux := http.NewServeMux()
+	s := httptest.NewServer(mux)
+	p.t.Cleanup(s.Close)
+	const known = "/.well-known/oauth-protected-resource/mcp"
+	mux.HandleFunc("GET "+known, func(w http.ResponseWriter, _ *http.Request) {
+		p.tell(w, 200, map[string]any{"resource": s.URL + "/mcp", "authorization_servers": []string{p.URL}, "scopes_supported": []string{"mcp"}})
+	})
+	mux.HandleFunc("POST /mcp", func(w http.ResponseWriter, r *http.Request) {
+		var m struct {
+			ID     json.RawMessage
+			Method string
+		}
+		_ = json.NewDecoder(r.Body).Decode(&m)
+		p.mu.Lock()
+		scopes, in := p.given[strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")]
+		p.mu.Unlock()
+		result := `{}`
+		switch {
+		case !in:
+			w.Header().Set("WWW-Authenticate", `Bearer resource_metadata="`+s.URL+known+`"`)
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		case m.Method == "tools/call" && !strings.Contains(scopes, "files:write"):
+			w.Header().Set("WWW-Authenticate", `Bearer error="insufficient_scope", scope="files:write", resource_metadata="`+s.URL+known+`"`)
+			w.WriteHeader(http.StatusForbidden)
+			return
+		case m.Method == "initialize":
+			result = `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"picky","version":"1"}}`
+		case m.Method == "tools/list":
+			result = `{"tools":[{"name":"write","inputSchema":{"type":"object"}}]}`
+		case m.Method == "tools/call":
+			result = `{"content":[{"type":"text","text":"written with ` + scopes + `"}]}`
+		case m.ID == nil:
+			w.WriteHeader(http.StatusAccepted)
+			return
+		case m.Method == "server/discover":
+			w.WriteHeader(http.StatusBadRequest)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, result)
+	})
+	return s
+}
+
+// TestLoginForMore: a login that allows too little for one call is extended, by the agent's person or by the command.
+func TestLoginForMore(t *testing.T) {
+	t.Parallel()
+	const call = `{"action":"call","tool":"picky/write","arguments":{}}`
+	for _, c := range []struct{ name, capabilities string }{
+		{"while the call waits", `{"elicitation":{"url":{}}}`},
+		{"by the command", `{}`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			p := newProvider(t)
+			h := newHome(t, config("", server{"picky", fmt.Sprintf(`{"url":"%s/mcp"}`, p.picky().URL)}))
+			who := &person{t: t, action: "accept"}
+			s := h.start(t)
+			s.Capabilities, s.Answer = c.capabilities, who.answer
+			if _, err := s.Hello(s.ctx); err != nil {
+				t.Fatal(err)
+			}
+			if c.capabilities == `{}` {
+				s.do(call).fails("auth_required", "proxy-dispatch login picky", "Not sent")
+				p.visit(h.command(t, "login", "picky", "--no-browser", "--config", h.file))
+				s.do(call).fails("auth_required", "proxy-dispatch login picky --scope files:write", "Not sent: safe to repeat.")
+				p.visit(h.command(t, "login", "picky", "--no-browser", "--scope", "files:write", "--config", h.file))
+			}
+			got := s.do(call).ok()
+			got.wants("written with ")
+			got.wants("files:write")
+			got.wants("mcp")
+			if c.capabilities != `{}` && who.times() != 2 {
+				t.Errorf("asked %d times, want for the login and for more", who.times())
+			}
+		})
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -35,12 +36,13 @@ type provider struct {
 	t        *testing.T
 	key      *ecdsa.PrivateKey
 	audience string
+	scope    string // asked for last
 
 	mu       sync.Mutex
 	verifier map[string]string // by code
 	grants   []string
-	given    map[string]bool // tokens
-	revoked  []string        // kinds of tokens
+	given    map[string]string // tokens and their scopes
+	revoked  []string          // kinds of tokens
 }
 
 func newProvider(t *testing.T) *provider {
@@ -48,7 +50,7 @@ func newProvider(t *testing.T) *provider {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &provider{t: t, key: key, verifier: map[string]string{}, given: map[string]bool{}}
+	p := &provider{t: t, key: key, verifier: map[string]string{}, given: map[string]string{}}
 	keys := &oidctest.Server{PublicKeys: []oidctest.PublicKey{{PublicKey: key.Public(), KeyID: "k", Algorithm: oidc.ES256}}}
 	mux := http.NewServeMux()
 	p.Server = httptest.NewServer(mux)
@@ -68,7 +70,7 @@ func newProvider(t *testing.T) *provider {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		p.revoked = append(p.revoked, r.Form.Get("token_type_hint"))
-		if !p.given[r.Form.Get("token")] || r.Form.Get("client_id") != "client-1" {
+		if _, ok := p.given[r.Form.Get("token")]; !ok || r.Form.Get("client_id") != "client-1" {
 			p.t.Error("a token that was not given, or of nobody, is taken back")
 		}
 	})
@@ -94,7 +96,7 @@ func (p *provider) authorize(w http.ResponseWriter, r *http.Request) {
 	code := rand.Text()
 	p.mu.Lock()
 	p.verifier[code] = q.Get("code_challenge")
-	p.audience = q.Get("resource")
+	p.audience, p.scope = q.Get("resource"), q.Get("scope")
 	p.mu.Unlock()
 	back, err := url.Parse(q.Get("redirect_uri"))
 	if err != nil {
@@ -117,9 +119,9 @@ func (p *provider) token(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	claims := fmt.Sprintf(`{"iss":%q,"aud":%q,"sub":"alice","exp":%d,"scope":"mcp","jti":%q}`, p.URL, p.audience, time.Now().Add(time.Hour).Unix(), rand.Text())
+	claims := fmt.Sprintf(`{"iss":%q,"aud":%q,"sub":"alice","exp":%d,"scope":%q,"jti":%q}`, p.URL, p.audience, time.Now().Add(time.Hour).Unix(), p.scope, rand.Text())
 	access, refresh := oidctest.SignIDToken(p.key, "k", oidc.ES256, claims), rand.Text()
-	p.given[access], p.given[refresh] = true, true
+	p.given[access], p.given[refresh] = p.scope, p.scope
 	p.tell(w, 200, map[string]any{"access_token": access, "token_type": "Bearer", "expires_in": 3600, "refresh_token": refresh})
 }
 
@@ -155,6 +157,32 @@ func (p *provider) leaked(where, text string) {
 	}
 }
 
+// visit runs a command that logs in, and goes where it sends the browser.
+func (p *provider) visit(cmd *exec.Cmd) {
+	p.t.Helper()
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		p.t.Fatal(err)
+	}
+	var said strings.Builder
+	lines := bufio.NewScanner(stderr)
+	for lines.Scan() {
+		said.WriteString(lines.Text() + "\n")
+		if strings.HasPrefix(lines.Text(), p.URL+"/authorize") {
+			if resp, err := http.Get(lines.Text()); err != nil || resp.StatusCode != 200 {
+				p.t.Errorf("the browser: %v, %v", resp, err)
+			}
+		}
+	}
+	if err := cmd.Wait(); err != nil {
+		p.t.Fatalf("login: %v\n%s", err, said.String())
+	}
+	p.leaked("login", said.String())
+}
+
 // TestLogin is a proxy behind a proxy: the inner one asks for tokens of a provider, the outer one gets them.
 func TestLogin(t *testing.T) {
 	t.Parallel()
@@ -166,28 +194,7 @@ func TestLogin(t *testing.T) {
 		t.Errorf("status: %s", text)
 	}
 
-	cmd := outer.command(t, "login", "inner", "--no-browser", "--config", outer.file)
-	stderr, err := cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	var said strings.Builder
-	lines := bufio.NewScanner(stderr)
-	for lines.Scan() {
-		said.WriteString(lines.Text() + "\n")
-		if strings.HasPrefix(lines.Text(), p.URL+"/authorize") {
-			if resp, err := http.Get(lines.Text()); err != nil || resp.StatusCode != 200 {
-				t.Errorf("the browser: %v, %v", resp, err)
-			}
-		}
-	}
-	if err := cmd.Wait(); err != nil {
-		t.Fatalf("login: %v\n%s", err, said.String())
-	}
-	p.leaked("login", said.String())
+	p.visit(outer.command(t, "login", "inner", "--no-browser", "--config", outer.file))
 	got := s.do(`{"action":"call","tool":"inner/proxy-dispatch","arguments":{"action":"call","tool":"fixture/echo","arguments":{"message":"through both"}}}`)
 	got.ok().wants("through both")
 
