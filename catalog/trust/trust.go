@@ -14,7 +14,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -23,6 +22,7 @@ import (
 
 	"github.com/proxy-dispatch/proxy-dispatch/catalog"
 	"github.com/proxy-dispatch/proxy-dispatch/catalog/clean"
+	"github.com/proxy-dispatch/proxy-dispatch/wholefile"
 )
 
 // maxBook is the most bytes read of a book.
@@ -283,19 +283,7 @@ func (b *Book) change(edit func(map[string]map[string]Pin)) error {
 	if err != nil {
 		return fmt.Errorf("write what is trusted: %w", err)
 	}
-	if err := os.MkdirAll(filepath.Dir(b.path), 0o700); err != nil {
-		return fmt.Errorf("make the folder of what is trusted: %w", err)
-	}
-	file, err := os.CreateTemp(filepath.Dir(b.path), ".trust-*") // mode 0600
-	if err != nil {
-		return fmt.Errorf("write what is trusted: %w", err)
-	}
-	defer os.Remove(file.Name()) // gone already after the rename
-	_, err = file.Write(body)
-	if err = errors.Join(err, file.Sync(), file.Close()); err == nil {
-		err = os.Rename(file.Name(), b.path)
-	}
-	if err != nil {
+	if err := wholefile.Write(b.path, body, 0o600); err != nil {
 		return fmt.Errorf("write what is trusted: %w", err)
 	}
 	b.stamp = stamp{}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/proxy-dispatch/proxy-dispatch/cmd/internal/config"
 	"github.com/proxy-dispatch/proxy-dispatch/cmd/internal/config/clients"
+	"github.com/proxy-dispatch/proxy-dispatch/wholefile"
 )
 
 // starter is the configuration of a first try; everything in it runs on any machine.
@@ -265,17 +266,7 @@ func writeWhole(file string, text []byte, mode fs.FileMode) error {
 	if target, err := filepath.EvalSymlinks(file); err == nil {
 		file = target // a link, as dotfile managers make them, stays one
 	}
-	tmp, err := os.CreateTemp(filepath.Dir(file), ".proxy-dispatch-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(tmp.Name())
-	_, err = tmp.Write(text)
-	err = errors.Join(err, tmp.Chmod(mode), tmp.Close())
-	if err != nil {
-		return err
-	}
-	return os.Rename(tmp.Name(), file)
+	return wholefile.Write(file, text, mode)
 }
 
 // copyAside copies a file beside itself under a name that is free.

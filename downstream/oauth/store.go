@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/oauth2"
+
+	"github.com/proxy-dispatch/proxy-dispatch/wholefile"
 )
 
 // Store keeps logins as files of mode 0600, one for each server's address, in a folder of mode 0700. It is safe for
@@ -74,19 +76,7 @@ func (s *Store) save(l *saved) error {
 	if err != nil {
 		return fmt.Errorf("keep the login: %w", err)
 	}
-	if err := os.MkdirAll(s.dir, 0o700); err != nil {
-		return fmt.Errorf("keep the login: %w", err)
-	}
-	file, err := os.CreateTemp(s.dir, ".login-*") // mode 0600
-	if err != nil {
-		return fmt.Errorf("keep the login: %w", err)
-	}
-	defer os.Remove(file.Name()) // gone already after the rename
-	_, err = file.Write(body)
-	if err = errors.Join(err, file.Sync(), file.Close()); err == nil {
-		err = os.Rename(file.Name(), s.path(l.URL))
-	}
-	if err != nil {
+	if err := wholefile.Write(s.path(l.URL), body, 0o600); err != nil {
 		return fmt.Errorf("keep the login: %w", err)
 	}
 	return nil

@@ -17,6 +17,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/proxy-dispatch/proxy-dispatch/wholefile"
 )
 
 // tokenPrefix begins every token of ours, so that secret scanners and Authenticate know it.
@@ -209,21 +211,7 @@ func (f *TokenFile) change(edit func([]Token) ([]Token, error)) error {
 	if err != nil {
 		return fmt.Errorf("write the tokens: %w", err)
 	}
-	return replace(f.path, append(body, '\n'))
-}
-
-// replace writes a file beside path and renames it.
-func replace(path string, body []byte) error {
-	file, err := os.CreateTemp(filepath.Dir(path), ".tokens-*") // mode 0600
-	if err != nil {
-		return fmt.Errorf("write the tokens: %w", err)
-	}
-	defer os.Remove(file.Name()) // gone already after the rename
-	_, err = file.Write(body)
-	if err = errors.Join(err, file.Sync(), file.Close()); err == nil {
-		err = os.Rename(file.Name(), path)
-	}
-	if err != nil {
+	if err := wholefile.Write(f.path, append(body, '\n'), 0o600); err != nil {
 		return fmt.Errorf("write the tokens: %w", err)
 	}
 	return nil
