@@ -17,7 +17,13 @@ func (d *Dispatcher) resolveOrLogIn(ctx context.Context, a Agent, r CallRequest)
 	if !ok || own.login == "" || d.o.LogIn == nil || r.DryRun {
 		return e, v, err
 	}
-	if d.o.LogIn(ctx, own.login, r.Contact) != nil {
+	within := ctx
+	if r.Timeout > 0 {
+		var cancel context.CancelFunc
+		within, cancel = context.WithTimeout(ctx, r.Timeout)
+		defer cancel()
+	}
+	if d.o.LogIn(within, own.login, r.Contact) != nil {
 		return e, v, err // which says what a person can do
 	}
 	return d.resolve(ctx, a, kind, r.Tool, r.Connection, waitOf(r))

@@ -200,3 +200,44 @@ func TestLoginForMore(t *testing.T) {
 		})
 	}
 }
+
+// TestLoginThatNobodyFinishes: a call waits for its person no longer than it has time itself.
+func TestLoginThatNobodyFinishes(t *testing.T) {
+	t.Parallel()
+	p := newProvider(t)
+	h := newHome(t, config("", server{"picky", fmt.Sprintf(`{"url":"%s/mcp"}`, p.picky().URL)}))
+	s := h.start(t)
+	s.Capabilities = `{"elicitation":{"url":{}}}`
+	s.Answer = func(string, json.RawMessage) string { return `{"action":"accept"}` } // and no browser comes back
+	if _, err := s.Hello(s.ctx); err != nil {
+		t.Fatal(err)
+	}
+	s.do(`{"action":"call","tool":"picky/write","arguments":{},"timeoutMs":1000}`).fails("auth_required", "proxy-dispatch login picky", "Not sent")
+}
+
+// TestLoginOfAModernAgent: an agent without sessions is asked by the answer to its call, and gets the result for the call repeated.
+func TestLoginOfAModernAgent(t *testing.T) {
+	t.Parallel()
+	p := newProvider(t)
+	h := newHome(t, config("", server{"inner", fmt.Sprintf(`{"url":%q}`, p.proxy(t))}))
+	at := "http://" + listen(t, h.command(t, "serve", "--config", h.file, "--http", "127.0.0.1:0")) + "/mcp"
+	call := func(more string) posted {
+		body := modernBody("tools/call", `"name":"proxy-dispatch","arguments":`+throughInner+more)
+		return post(t, at, strings.Replace(body, `"elicitation":{}`, `"elicitation":{"url":{}}`, 1),
+			"Mcp-Protocol-Version", modernVersion, "Mcp-Method", "tools/call", "Mcp-Name", "proxy-dispatch")
+	}
+	first := call("")
+	var n inputNeeded
+	if err := json.Unmarshal(first.Result, &n); err != nil || n.ResultType != "input_required" || len(n.InputRequests) != 1 {
+		t.Fatalf("got %s, want one question", clip(first.raw, 800))
+	}
+	who := &person{t: t, action: "accept"}
+	for key, q := range n.InputRequests {
+		answer := who.answer(q.Method, q.Params)
+		last := call(fmt.Sprintf(`,"inputResponses":{%q:%s},"requestState":%q`, key, answer, n.RequestState))
+		if !strings.Contains(string(last.Result), "through both") {
+			t.Errorf("got %s", clip(last.raw, 800))
+		}
+		p.leaked("an answer", string(first.Result)+string(last.Result))
+	}
+}
