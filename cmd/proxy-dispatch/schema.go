@@ -66,7 +66,7 @@ func (c *console) schema(ctx context.Context, tool, server, view string) error {
 				return err
 			}
 		}
-		if err := c.showSchema(e); err != nil {
+		if err := c.showSchema(e, view); err != nil {
 			return err
 		}
 	}
@@ -100,7 +100,7 @@ func (c *console) schemaOf(ctx context.Context, p *program, tool, server, view s
 	if c.json {
 		return c.showJSON(entryOf(e))
 	}
-	return c.showSchema(e)
+	return c.showSchema(e, view)
 }
 
 // withTool runs use after learning what it takes to know the tool. If the tool is unknown but what is
@@ -127,7 +127,8 @@ func (c *console) withTool(ctx context.Context, p *program, tool, server string,
 	return use()
 }
 
-func (c *console) showSchema(e *catalog.Entry) error {
+// showSchema shows one tool to a person, as the view of that name has it.
+func (c *console) showSchema(e *catalog.Entry, view string) error {
 	var b strings.Builder
 	b.WriteString(c.paint(c.out, bold, catalog.Clean(e.Ref.String())) + "\n")
 	if e.Description != "" {
@@ -142,7 +143,10 @@ func (c *console) showSchema(e *catalog.Entry) error {
 		b.WriteString("\nReturns: " + t + "\n")
 	}
 	if s, err := arguments.Compile(e.InputSchema); err == nil {
-		b.WriteString("\nExample: proxy-dispatch call " + shellQuote(e.Ref.String()) + " " + shellQuote(string(s.Example())) + "\n")
+		if view != "" {
+			view = "--view " + shellQuote(view) + " "
+		}
+		b.WriteString("\nExample: proxy-dispatch call " + view + shellQuote(e.Ref.String()) + " " + shellQuote(string(s.Example())) + "\n")
 	}
 	return c.show("%s", strings.TrimRight(b.String(), "\n"))
 }
