@@ -364,6 +364,8 @@ func (b *batch) spillLargest(limit int64) {
 		return
 	}
 	const report = 700 // bytes that a report takes in place of a result
+	const head = 40    // and the line before each item
+	limit -= head * int64(len(b.items))
 	var inline []*batchCall
 	var sum int64
 	for _, it := range b.items {
@@ -373,13 +375,20 @@ func (b *batch) spillLargest(limit int64) {
 		}
 	}
 	sort.SliceStable(inline, func(i, j int) bool { return inline[i].got.res.size() > inline[j].got.res.size() })
-	for _, it := range inline {
+	spilled := inline
+	for i, it := range inline {
 		size := it.got.res.size()
 		if sum <= limit || size <= report {
-			return
+			spilled = inline[:i]
+			break
 		}
 		it.got.spillAnyway = true
 		sum -= size - report
+	}
+	if over := sum - limit; over > 0 { // too many even for their reports: each says less
+		for _, it := range spilled {
+			it.got.reportRoom = max(report-over/int64(len(spilled)), 1)
+		}
 	}
 }
 

@@ -130,6 +130,8 @@ type performed struct {
 	note    string          // for the agent, beside the result
 	// spillAnyway is set where the sum of a batch leaves no room for this result.
 	spillAnyway bool
+	// reportRoom is about how many bytes its report may take then; 0 as many as usual.
+	reportRoom int64
 }
 
 // from is where the result comes from: the tool, and what it was given.

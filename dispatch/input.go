@@ -99,8 +99,16 @@ var paramSpellings = map[string]string{
 
 var formats = []string{"compact", "detail", "json"}
 
-// readFormats are what readresult takes beside.
-var readFormats = []string{"csv", "toon"}
+// formatsOf are the formats that an action takes.
+func formatsOf(action string) []string {
+	switch action {
+	case "readresult":
+		return append(slices.Clip(formats), "csv", "toon")
+	case "describe":
+		return append(slices.Clip(formats), "typescript")
+	}
+	return formats
+}
 
 // parseRequest reads the flat input of the one tool. The error is always an *Error; the request is not
 // nil once its action is known.
@@ -194,12 +202,10 @@ func (r *request) settle(action string) error {
 			Suggestions: arguments.Nearest(key, known, 3), Do: "Parameters: " + strings.Join(known, ", ")})
 	}
 	switch {
-	case r.Format == "" || slices.Contains(formats, r.Format):
-	case action == "readresult" && slices.Contains(readFormats, r.Format):
-	case action == "describe" && r.Format == "typescript":
+	case r.Format == "" || slices.Contains(formatsOf(action), r.Format):
 	default:
 		return r.fail(&Error{Code: BadRequest, Message: fmt.Sprintf("there is no format %q", r.Format),
-			Do: "Formats: " + strings.Join(formats, ", "), Suggestions: arguments.Nearest(r.Format, formats, 1)})
+			Do: "Formats: " + strings.Join(formatsOf(action), ", "), Suggestions: arguments.Nearest(r.Format, formatsOf(action), 1)})
 	}
 	switch r.Type {
 	case "", "tool", "resource", "prompt":

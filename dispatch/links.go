@@ -36,6 +36,6 @@ func (d *Dispatcher) reportBlocks(a Agent, art *spill.Artifact, extra spill.Repo
 		Name     string `json:"name"`
 		MimeType string `json:"mimeType,omitempty"`
 	}{"resource_link", art.URI() + "?op=read", art.Handle, art.MimeType})
-	extra.Beside = d.o.Tokens.Count(string(link))
+	extra.Beside += d.o.Tokens.Count(string(link))
 	return []json.RawMessage{textBlock(art.Report(extra)), link}
 }

@@ -113,8 +113,26 @@ func (d *Dispatcher) ReadResult(ctx context.Context, a Agent, r ReadRequest) (*R
 
 // read runs one query within the agent's budget.
 func (d *Dispatcher) read(ctx context.Context, a Agent, items []spill.Item, r ReadRequest) (*ReadAnswer, error) {
+	budget := d.Budget(a.Client)
 	q := r.Query
-	q.Budget = d.Budget(a.Client)
+	q.Budget = budget - min(aroundText, budget/4)
+	out, err := d.readWithin(ctx, items, q)
+	if err != nil || q.MaxBytes > 0 || q.Format != "json" {
+		return out, err
+	}
+	// As a string in JSON a text takes more; how much more is known once it is there.
+	if size := len(mustJSON(out)) + len(textBlock(out.Text)); size > budget {
+		q.Budget = max(q.Budget-(size-budget)-aroundText, q.Budget*q.Budget/size*9/10)
+		return d.readWithin(ctx, items, q)
+	}
+	return out, nil
+}
+
+// aroundText is what an answer says around the text it shows, in bytes: counts, repairs, where to go on.
+const aroundText = 200
+
+// readWithin runs one query within its budget.
+func (d *Dispatcher) readWithin(ctx context.Context, items []spill.Item, q spill.Query) (*ReadAnswer, error) {
 	got, err := d.o.Shelf.ReadAll(ctx, items, q)
 	if err != nil {
 		return nil, err
@@ -207,7 +225,11 @@ func (a *ReadAnswer) render(r *request, budget int) json.RawMessage {
 		blocks = append(blocks, a.Block)
 	}
 	if !r.wantsJSON() {
-		blocks[0] = textBlock(withRepairs(r.notes, a.body()))
+		if text := withRepairs(r.notes, a.body()); text != "" || a.Block == nil {
+			blocks[0] = textBlock(text)
+		} else {
+			blocks = blocks[1:]
+		}
 		return contentResult(blocks, false)
 	}
 	a.Repairs = r.notes

@@ -180,6 +180,9 @@ func (a *SearchAnswer) text() string {
 }
 
 func (a *SearchAnswer) head() string {
+	if a.Confident && len(a.Results) == 0 {
+		return fmt.Sprintf("nothing at offset %d: there are %d matches", a.offset, a.TotalMatches)
+	}
 	if a.Confident {
 		return ""
 	}

@@ -108,7 +108,12 @@ func (d *Dispatcher) spillResult(ctx context.Context, a Agent, c *performed, lim
 	} else if !c.request.ToFile && !c.spillAnyway && c.res.size() <= limit { // only images or audio are too large: the words stay
 		out.Content = append(out.Content, c.res.texts()...)
 	}
-	out.Content = append(out.Content, d.reportBlocks(a, art, spill.ReportExtra{Repairs: c.notes, Reader: c.request.Reader})...)
+	extra := spill.ReportExtra{Repairs: c.notes, Reader: c.request.Reader}
+	if c.reportRoom > 0 {
+		const perToken = 3 // bytes, in reports
+		extra.Beside = max(spill.MaxReport-int(c.reportRoom/perToken), 0)
+	}
+	out.Content = append(out.Content, d.reportBlocks(a, art, extra)...)
 	out.Content = append(out.Content, d.inlineMediaOf(c.res)...)
 	return out, nil
 }
