@@ -87,6 +87,9 @@ func loginOptions(s *config.Server, store *oauth.Store) (oauth.Options, error) {
 			return strings.TrimSpace(string(text)), err
 		}
 	}
+	if i := s.OAuth.IdentityProvider; i.TokenURL != "" {
+		o.Identity = &oauth.Identity{TokenURL: i.TokenURL, ClientID: i.ClientID, ClientSecret: i.ClientSecret}
+	}
 	return o, nil
 }
 

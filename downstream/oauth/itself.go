@@ -100,13 +100,15 @@ type grant struct {
 
 // Token implements oauth2.TokenSource.
 func (g *grant) Token() (*oauth2.Token, error) {
+	ctx, cancel := context.WithTimeout(context.WithValue(context.Background(), oauth2.HTTPClient, g.o.Client), 30*time.Second)
+	defer cancel()
 	c := clientcredentials.Config{
 		ClientID: g.o.ClientID, ClientSecret: g.o.ClientSecret, TokenURL: g.found.server.TokenEndpoint, Scopes: g.scopes,
 		EndpointParams: url.Values{"resource": {g.found.resource}}, AuthStyle: styleOf(g.found.server.TokenEndpointAuthMethodsSupported),
 	}
 	switch {
 	case g.o.Assertion != nil:
-		assertion, err := g.o.Assertion()
+		assertion, err := g.assertion(ctx)
 		if err != nil {
 			return nil, fmt.Errorf("get the assertion: %w", err)
 		}
@@ -124,13 +126,20 @@ func (g *grant) Token() (*oauth2.Token, error) {
 		c.EndpointParams.Set("client_assertion_type", "urn:ietf:params:oauth:client-assertion-type:jwt-bearer")
 		c.EndpointParams.Set("client_assertion", assertion)
 	}
-	ctx, cancel := context.WithTimeout(context.WithValue(context.Background(), oauth2.HTTPClient, g.o.Client), 30*time.Second)
-	defer cancel()
 	t, err := c.Token(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("get a token: %w", err)
 	}
 	return t, nil
+}
+
+// assertion is what somebody else says of who we are.
+func (g *grant) assertion(ctx context.Context) (string, error) {
+	said, err := g.o.Assertion()
+	if err != nil || g.o.Identity == nil {
+		return said, err
+	}
+	return g.o.Identity.exchange(ctx, g.o.Client, said, g.found, g.scopes)
 }
 
 // styleOf says how to show a secret, by what a token endpoint takes.

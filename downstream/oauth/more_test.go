@@ -170,6 +170,7 @@ func TestLoginAsItself(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	var here *house
 	cases := []struct {
 		name   string
 		change func(*Options)
@@ -181,10 +182,15 @@ func TestLoginAsItself(t *testing.T) {
 		{"an Ed25519 key", func(o *Options) { o.PrivateKey = pemOf(t, ed) }, "client_credentials", ed},
 		{"an RSA key", func(o *Options) { o.PrivateKey = pemOf(t, rs) }, "client_credentials", rs},
 		{"a workload", func(o *Options) { o.Assertion = func() (string, error) { return "of-the-platform", nil } }, "urn:ietf:params:oauth:grant-type:jwt-bearer", nil},
+		{"a person of an enterprise", func(o *Options) {
+			o.Assertion = func() (string, error) { return "the-id-token", nil }
+			o.Identity = &Identity{TokenURL: here.URL + "/exchange", ClientID: "us", ClientSecret: "s3cr3t"}
+		}, "urn:ietf:params:oauth:grant-type:jwt-bearer", nil},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			h := newHouse(t)
+			here = h
 			o := Options{URL: h.URL + "/mcp", Store: OpenStore(t.TempDir()), ClientID: "me", ClientCredentials: true}
 			c.change(&o)
 			l, err := New(o)

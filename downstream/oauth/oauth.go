@@ -39,6 +39,8 @@ type Options struct {
 	// Assertion gives what proves who runs the client, a signed token of its platform, and logs in with that, without a
 	// person. It is asked anew for each token.
 	Assertion func() (string, error)
+	// Identity makes of an Assertion that is a person's ID token one for the server; nil: it is for the server as it is.
+	Identity *Identity
 	// RedirectURL is where the person's browser comes back to. "" without Ask.
 	RedirectURL string
 	// Ask sends the person to an address and returns what the browser brought back. Nil: nobody can be asked, so a

@@ -89,6 +89,14 @@ func newHouse(t *testing.T) *house {
 			http.Error(w, r.PostForm.Get("token"), http.StatusServiceUnavailable)
 		}
 	})
+	mux.HandleFunc("POST /exchange", func(w http.ResponseWriter, r *http.Request) {
+		_ = r.ParseForm()
+		f := r.PostForm
+		if f.Get("subject_token") != "the-id-token" || f.Get("audience") != h.URL || f.Get("resource") != h.URL+"/mcp" || f.Get("client_id") != "us" {
+			t.Errorf("exchange: got %v", f)
+		}
+		tell(w, map[string]any{"access_token": "of-the-platform", "issued_token_type": "urn:ietf:params:oauth:token-type:id-jag", "token_type": "N_A"})
+	})
 	mux.HandleFunc("POST /register", func(w http.ResponseWriter, r *http.Request) {
 		var m map[string]any
 		_ = json.NewDecoder(r.Body).Decode(&m)

@@ -109,11 +109,15 @@ type OAuth struct {
 	ClientID, ClientSecret string
 	ClientMetadataURL      string
 	Scopes                 []string
-	ClientCredentials      bool   // the client logs in as itself
-	PrivateKeyFile         string // of the client, instead of a secret; PEM
-	AssertionFile          string // holds what the platform says of who runs us, a JWT, with which the client logs in as itself
-	RedirectPort           int    // where the browser comes back to; 0 = a free port
+	ClientCredentials      bool     // the client logs in as itself
+	PrivateKeyFile         string   // of the client, instead of a secret; PEM
+	AssertionFile          string   // holds what the platform says of who runs us, a JWT, with which the client logs in as itself
+	IdentityProvider       Identity // exchanges what AssertionFile holds, a person's ID token, for what the server takes
+	RedirectPort           int      // where the browser comes back to; 0 = a free port
 }
+
+// Identity is an identity provider of an enterprise; the zero value is none.
+type Identity struct{ TokenURL, ClientID, ClientSecret string }
 
 // ToolKeywords are hidden words by which search finds the tools that a glob matches.
 type ToolKeywords struct {

@@ -23,6 +23,9 @@ func (f *fields) oauth() OAuth {
 		Scopes: o.texts("scopes"), RedirectPort: int(o.count("redirectPort", 1, 65535)),
 		PrivateKeyFile: o.path("privateKeyFile"), AssertionFile: o.path("assertionFile"),
 	}
+	if _, n := o.take("identityProvider"); n != nil {
+		out.IdentityProvider = o.identity(n)
+	}
 	grant := o.enum("grant", "authorization_code", "client_credentials", "jwt_bearer")
 	out.ClientCredentials = grant == "client_credentials"
 	switch {
@@ -33,6 +36,16 @@ func (f *fields) oauth() OAuth {
 		f.add(n.Line, "%soauth: the grant jwt_bearer and assertionFile need each other", f.where)
 	}
 	o.done()
+	return out
+}
+
+func (f *fields) identity(n *notation.Node) Identity {
+	p := f.mapping(n, f.where+"identityProvider.")
+	out := Identity{TokenURL: p.text("tokenUrl"), ClientID: p.text("clientId"), ClientSecret: p.text("clientSecret")}
+	if (out.TokenURL == "" || out.ClientID == "") && !f.lost {
+		f.add(n.Line, "%sidentityProvider needs tokenUrl and clientId", f.where)
+	}
+	p.done()
 	return out
 }
 
@@ -52,6 +65,13 @@ func (w writer) oauth(n *notation.Node, o OAuth, secret func(string) string) {
 		case o.AssertionFile != "":
 			w.string(n, "grant", "jwt_bearer")
 		}
+		w.section(n, "identityProvider", func(n *notation.Node) {
+			w.string(n, "tokenUrl", o.IdentityProvider.TokenURL)
+			w.string(n, "clientId", o.IdentityProvider.ClientID)
+			if s := o.IdentityProvider.ClientSecret; s != "" {
+				n.Put("clientSecret", notation.NewText(variable.Escape(secret(s))))
+			}
+		})
 		w.number(n, "redirectPort", int64(o.RedirectPort))
 	})
 }

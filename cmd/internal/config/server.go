@@ -106,6 +106,7 @@ func (c *Config) addSecrets(s *Server) {
 		c.secrets.Add(value)
 	}
 	c.secrets.Add(s.OAuth.ClientSecret)
+	c.secrets.Add(s.OAuth.IdentityProvider.ClientSecret)
 	c.secrets.AddText(s.URL)
 	c.secrets.AddText(s.Command)
 	c.secrets.AddArguments(s.Args)

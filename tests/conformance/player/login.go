@@ -31,6 +31,9 @@ func (p *player) login(scenario string, s *downstream.Server) (end func(), err e
 		o.ClientCredentials, o.PrivateKey = true, []byte(p.given.PrivateKey)
 	case p.given.WorkloadToken != "":
 		o.Assertion = func() (string, error) { return p.given.WorkloadToken, nil }
+	case p.given.IDToken != "":
+		o.Assertion = func() (string, error) { return p.given.IDToken, nil }
+		o.Identity = &oauth.Identity{TokenURL: p.given.IdentityURL, ClientID: p.given.IdentityClient}
 	default:
 		back, err := oauth.ListenForBrowser(0)
 		if err != nil {

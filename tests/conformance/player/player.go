@@ -47,11 +47,14 @@ func Main(args []string) int {
 
 // given is what a scenario tells its client beforehand.
 type given struct {
-	ClientID      string `json:"client_id"`
-	ClientSecret  string `json:"client_secret"`
-	PrivateKey    string `json:"private_key_pem"`
-	WorkloadToken string `json:"valid_jwt"`
-	ToolCalls     []struct {
+	ClientID       string `json:"client_id"`
+	ClientSecret   string `json:"client_secret"`
+	PrivateKey     string `json:"private_key_pem"`
+	WorkloadToken  string `json:"valid_jwt"`
+	IDToken        string `json:"idp_id_token"`
+	IdentityURL    string `json:"idp_token_endpoint"`
+	IdentityClient string `json:"idp_client_id"`
+	ToolCalls      []struct {
 		Name      string          `json:"name"`
 		Arguments json.RawMessage `json:"arguments"`
 	} `json:"toolCalls"`
