@@ -226,7 +226,7 @@ func TestLoginAsItself(t *testing.T) {
 
 func checkAssertion(t *testing.T, form url.Values, key crypto.PublicKey, audience string) {
 	t.Helper()
-	signed, err := jose.ParseSigned(form.Get("client_assertion"), []jose.SignatureAlgorithm{jose.ES256, jose.EdDSA, jose.RS256})
+	signed, err := jose.ParseSignedCompact(form.Get("client_assertion"), []jose.SignatureAlgorithm{jose.ES256, jose.EdDSA, jose.RS256})
 	if err != nil {
 		t.Fatal(err)
 	}
