@@ -24,8 +24,8 @@ var Clients = []Suite{
 // Unplayed are the scenarios that our client does not pass, each with the reason.
 var Unplayed = map[string]string{
 	"auth/2025-03-26-oauth-metadata-backcompat": "metadata whose issuer is not where they were found are not believed (RFC 8414, section 3.3): that is how one authorization server poses as another",
-	"auth/dpop":                                 "the extension DPoP: tokens bound to a key",
-	"auth/dpop-nonce":                           "the extension DPoP: tokens bound to a key",
+	"auth/dpop":       "the extension DPoP: tokens bound to a key",
+	"auth/dpop-nonce": "the extension DPoP: tokens bound to a key",
 }
 
 // Play runs a whole suite with a client: a program without spaces in its path, with env added to its environment. Outcomes are as of Run.
