@@ -78,6 +78,9 @@ func (c *console) createToken(name, role, expires string) error {
 		return tokenError(err)
 	}
 	c.say("The token of %s, shown this once; send it as `Authorization: Bearer TOKEN`:", name)
+	if role == "" && len(cfg.Auth.Roles) > 0 {
+		c.say("It has no --role: it is refused unless a role of auth.roles names %s, or there is one named default.", name)
+	}
 	if !cfg.Auth.On {
 		c.say("The configuration has no key auth yet, so nobody asks for it.")
 	}
