@@ -93,6 +93,13 @@ func callRequest(r *request, in Input) CallRequest {
 		c.Tool = r.Tool[0]
 	}
 	c.Pages, c.pagesErr = pagesOf(r.Pages)
+	if r.Op == "" {
+		if op := r.impliedOp(); op != "stat" && op != "read" { // pattern and the like, beside the arguments
+			r.Op = op
+			r.note("op: %s", op)
+			c.notes = r.notes
+		}
+	}
 	if r.Path != "" || r.JQ != "" || r.Op != "" {
 		q := readRequest(r)
 		c.Read = &q

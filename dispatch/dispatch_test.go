@@ -61,6 +61,8 @@ func TestHandle(t *testing.T) {
 		{name: "jq on a call", in: `{"action":"call","tool":"args","arguments":{"a":[1,2,3]},"jq":".a|add"}`, want: []string{"bytes", "\n6"}, sent: 1},
 		{name: "bad jq before the call", in: `{"action":"call","tool":"echo","arguments":{"message":"x"},"jq":".["}`, want: []string{"bad_request:", "jq", "Not sent: safe to repeat."}, isError: true},
 		{name: "jq that reaches outside", in: `{"action":"call","tool":"echo","arguments":{"message":"x"},"jq":"env"}`, want: []string{"bad_request:", "env is not available", "Not sent"}, isError: true},
+		{name: "pattern beside the arguments", in: `{"action":"call","tool":"echo","arguments":{"message":"some text"},"pattern":"TEXT"}`, want: []string{"repaired: op: grep", "1 matches, 1 shown", "1: some text"}, sent: 1},
+		{name: "jq on an error", in: `{"action":"call","tool":"fail","jq":".a.b"}`, want: []string{"Nothing was read from it; it is kept as r"}, isError: true, sent: 1},
 		{name: "jq that fails on the data", in: `{"action":"call","tool":"args","arguments":{"a":1},"jq":".a.b"}`, want: []string{"The call succeeded", "jq:"}, isError: true, sent: 1},
 		{name: "search with mini-a's words", in: `{"action":"search","query":"echo","includeInputSchema":true,"format":"json"}`, want: []string{`"inputSchema":`}},
 		{name: "code where it is off", in: `{"action":"run","code":"1"}`, want: []string{"bad_request: action run is switched off", "Not sent"}, isError: true},

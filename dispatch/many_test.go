@@ -18,6 +18,7 @@ func TestPages(t *testing.T) {
 		{name: "to the end", in: `{"action":"call","tool":"paged",` + pages + `}`, want: []string{`[{"n":0},{"n":0.50},{"n":1},`, `{"n":4.50}]`}, sent: 5},
 		{name: "items one by one", in: `{"action":"call","tool":"paged","pages":{"send":"cursor","next":".next","items":".items[].n"}}`, want: []string{"[0,0.50,1,1.50,"}, sent: 5},
 		{name: "capped", in: `{"action":"call","tool":"paged","pages":{"send":"cursor","next":".next","items":".items","max":2}}`, want: []string{`{"n":1.50}]`, "2 pages were joined; more follow, from cursor 2"}, sent: 2},
+		{name: "in a circle", in: `{"action":"call","tool":"paged","pages":{"send":"cursor","next":"3","items":".items"}}`, want: []string{"2 pages were joined; the last one names itself as the next, by cursor 3"}, sent: 2},
 		{name: "a page fails", in: `{"action":"call","tool":"paged","arguments":{"failAt":3},` + pages + `}`, want: []string{`{"n":2.50}]`, "Page 4 failed, 3 pages were joined.", "page is gone"}, sent: 4},
 		{name: "then computed on", in: `{"action":"call","tool":"paged",` + pages + `,"path":"#"}`, want: []string{"10"}, sent: 5},
 		{name: "a tool that may write", in: `{"action":"call","tool":"rows","arguments":{"n":1},` + pages + `}`, want: []string{"bad_request:", "Not sent"}, isError: true},

@@ -64,6 +64,7 @@ func (d *Dispatcher) turnPages(ctx context.Context, a Agent, c *performed, schem
 	}
 	joined := []byte{'['}
 	args, pages := c.args, 0
+	var last json.RawMessage
 	for {
 		next, items, err := d.turnPage(ctx, a, c, args, p)
 		if err != nil && pages == 0 {
@@ -78,6 +79,11 @@ func (d *Dispatcher) turnPages(ctx context.Context, a Agent, c *performed, schem
 		if next == nil {
 			break
 		}
+		if string(next) == string(last) {
+			c.note = fmt.Sprintf("%d pages were joined; the last one names itself as the next, by %s %s", pages, p.Send, clip(string(next), 100))
+			break
+		}
+		last = next
 		if pages == limit {
 			c.note = fmt.Sprintf("%d pages were joined; more follow, from %s %s", pages, p.Send, clip(string(next), 100))
 			break

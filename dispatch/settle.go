@@ -178,13 +178,14 @@ func (d *Dispatcher) project(ctx context.Context, a Agent, c *performed) (*CallA
 	read, err := d.read(ctx, a, []spill.Item{{Artifact: art}}, *c.request.Read)
 	if err != nil {
 		e := *asError(shelfError(art.Handle, err))
-		e.Message += fmt.Sprintf(". The call succeeded and its whole result is in %s; only the reading failed", art.Handle)
-		text := e.Error()
-		if c.res.isError {
-			text = c.res.message(errorHead) + "\n" + text
+		if c.res.isError { // what was asked is of a result, not of this
+			text := fmt.Sprintf("Nothing was read from it; it is kept as %s.", art.Handle)
+			out.Content = append(out.Content, textBlock(withRepairs(c.notes, c.res.message(errorHead)+"\n"+text)))
+			return out, nil
 		}
+		e.Message += fmt.Sprintf(". The call succeeded and its whole result is in %s; only the reading failed", art.Handle)
 		out.IsError = true
-		out.Content = append(out.Content, textBlock(withRepairs(c.notes, text)))
+		out.Content = append(out.Content, textBlock(withRepairs(c.notes, e.Error())))
 		return out, nil
 	}
 	if c.res.isError {
