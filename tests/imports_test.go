@@ -78,6 +78,8 @@ var heavy = map[string][]string{
 	"github.com/pkoukk/tiktoken-go":    {"tokens"},
 	"github.com/mark3labs/mcp-go":      {"downstream", "downstream/remote", "serve", "client", "builtin", "cmd/proxy-dispatch"},
 	"github.com/minio/":                {"spill/bucket"},
+	"github.com/coreos/go-oidc":        {"serve/auth"},
+	"github.com/fsnotify/":             {"cmd/proxy-dispatch"},
 	"github.com/modelcontextprotocol/": {"downstream/oauth"},
 	"github.com/itchyny/gojq":          {"spill/jq"},
 	"github.com/spf13/cobra":           {"cmd/proxy-dispatch"},
