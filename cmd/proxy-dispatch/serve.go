@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"crypto/tls"
@@ -21,6 +22,9 @@ import (
 	"github.com/proxy-dispatch/proxy-dispatch/serve"
 	"github.com/proxy-dispatch/proxy-dispatch/serve/auth"
 )
+
+// drainTime is how long calls over HTTP may go on at SIGTERM where the configuration does not say.
+const drainTime = 5 * time.Second
 
 // serving is what the flags of serve say.
 type serving struct {
@@ -221,7 +225,7 @@ func (c *console) serveHTTP(ctx context.Context, p *program, o serve.HTTPOptions
 	if token := p.cfg.HTTP.AdminToken; token != "" {
 		o.Open["/admin/"] = control.Behind(token, p.admin)
 	}
-	o.Hosts, o.Drain, o.Stateless = p.cfg.HTTP.Hosts, p.cfg.HTTP.Drain, p.cfg.HTTP.Stateless
+	o.Hosts, o.Drain, o.Stateless = p.cfg.HTTP.Hosts, cmp.Or(p.cfg.HTTP.Drain, drainTime), p.cfg.HTTP.Stateless
 	if key := p.cfg.HTTP.StateKey; key != "" {
 		sum := sha256.Sum256([]byte(key))
 		o.StateKey = sum[:]
