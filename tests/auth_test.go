@@ -191,3 +191,56 @@ func TestAuthWays(t *testing.T) {
 	boss.do(`{"action":"readresult","resultFile":"` + handle + `"}`).ok()
 	ann.do(`{"action":"call","tool":"open/echo","arguments":{"message":"still here"}}`).ok().wants("still here")
 }
+
+// TestAuthOnEveryFace: what a role does not let see is on no face.
+func TestAuthOnEveryFace(t *testing.T) {
+	t.Parallel()
+	h := newHome(t, config(guarded, fix("open"), fix("private")))
+	token := h.token(t, "ann")
+	addr := listen(t, h.command(t, "serve", "--config", h.file, "--http", "127.0.0.1:0"))
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	dial := func(face string) *agent.Agent {
+		t.Helper()
+		a := agent.Dial("http://"+addr+"/mcp/"+face, http.Header{"Authorization": {"Bearer " + token}})
+		hello, err := a.Hello(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(hello), "private") {
+			t.Errorf("%s: the answer to initialize tells of what is not hers: %s", face, hello)
+		}
+		return a
+	}
+	all := dial("transparent")
+	for _, method := range []string{"tools/list", "prompts/list", "resources/list", "resources/templates/list"} {
+		raw, err := all.Request(ctx, method, `{}`)
+		if err != nil || !strings.Contains(string(raw), "open") || strings.Contains(string(raw), "private") || strings.Contains(string(raw), "open__exact") {
+			t.Errorf("%s: got %v %s", method, err, clip(string(raw), 500))
+		}
+	}
+	for _, name := range []string{"private__echo", "private::echo", "open__exact"} {
+		raw, err := all.Request(ctx, "tools/call", `{"name":"`+name+`","arguments":{"message":"x"}}`)
+		if err == nil && !strings.Contains(string(raw), "unknown") {
+			t.Errorf("%s: got %s", name, clip(string(raw), 300))
+		}
+	}
+	draft := dial("proxy")
+	for _, args := range []string{`{"action":"list","type":"tool"}`, `{"action":"list","type":"resource"}`, `{"action":"list","type":"prompt"}`} {
+		raw, err := draft.Call(ctx, "proxy", args, "")
+		if err != nil || !strings.Contains(string(raw), "open") || strings.Contains(string(raw), "private") || strings.Contains(string(raw), "open_exact") {
+			t.Errorf("%s: got %v %s", args, err, clip(string(raw), 500))
+		}
+	}
+	for _, path := range []string{"private_echo", "open_exact"} {
+		raw, err := draft.Call(ctx, "proxy", `{"action":"call","type":"tool","path":"`+path+`","args":{"message":"x"}}`, "")
+		if err == nil && !strings.Contains(string(raw), `"isError":true`) {
+			t.Errorf("%s: got %s", path, clip(string(raw), 300))
+		}
+	}
+	one := dial("dispatch")
+	raw, err := one.Request(ctx, "tools/list", `{}`)
+	if err != nil || strings.Contains(string(raw), "private") {
+		t.Errorf("the definition: %v %s", err, raw)
+	}
+}
