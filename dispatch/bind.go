@@ -122,7 +122,17 @@ func (in *intake) reference(ctx context.Context, ref arguments.Reference) (json.
 			return nil, &Error{Code: InvalidArguments, Message: in.to.Server + " can't open files of this machine", Do: "Use as base64, or no form at all"}
 		}
 	}
-	return in.lookup(ctx, ref.From, w)
+	v, err := in.lookup(ctx, ref.From, w)
+	if e, ok := errors.AsType[*Error](err); ok && e.Code == NotFound && w == (spill.Want{}) && ref.As == "" && plainWord(ctx, ref.From) {
+		return nil, arguments.ErrNoReference
+	}
+	return v, err
+}
+
+// plainWord reports whether a single name outside of a batch has no likeness to a handle, so that the object which holds
+// it is a tool's own.
+func plainWord(ctx context.Context, names []string) bool {
+	return ctx.Value(siblingsKey{}) == nil && len(names) == 1 && !spill.LikeHandle(names[0])
 }
 
 // lookup returns what is wanted of the data of handles, allowed files or other calls of the same batch.

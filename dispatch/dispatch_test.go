@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -197,6 +198,32 @@ func TestBatch(t *testing.T) {
 			}
 			if n := len(said(r)); n > defaultBudget+2000 {
 				t.Errorf("got %d bytes, over the budget", n)
+			}
+		})
+	}
+}
+
+// TestWordsAreNoReferences: an object counts as a reference only if what it names may be one.
+func TestWordsAreNoReferences(t *testing.T) {
+	d, _ := newHouse(t, nil)
+	cases := []struct{ name, value, want string }{
+		{"a word", `{"$from":"orders"}`, `{"$from":"orders"}`},
+		{"a date", `{"$from":"2024-01-01"}`, `{"$from":"2024-01-01"}`},
+		{"words with spaces", `{"$from":"user table"}`, `{"$from":"user table"}`},
+		{"a number", `{"$from":5}`, `{"$from":5}`},
+		{"another key", `{"$from":"r1aa","$to":"x"}`, `{"$from":"r1aa","$to":"x"}`},
+		{"a handle that is gone", `{"$from":"r9zz"}`, "not_found"},
+		{"a part of one", `{"$from":"r9zz#1"}`, "not_found"},
+		{"an address", `{"$from":"spill://x"}`, "not_found"},
+		{"a path", `{"$from":"/etc/hostname"}`, "denied"},
+		{"a word that is to be narrowed", `{"$from":"orders","path":"a"}`, "not_found"},
+		{"several", `{"$from":["orders","r9zz"]}`, "not_found"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			raw := d.Handle(t.Context(), Input{Agent: testAgent, Arguments: json.RawMessage(`{"action":"call","tool":"main/args","arguments":{"deep":` + c.value + `}}`)}).Raw()
+			if got := said(gjson.ParseBytes(raw)); !strings.Contains(got, c.want) {
+				t.Errorf("got %s, want %s", got, c.want)
 			}
 		})
 	}

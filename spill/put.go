@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"regexp"
 	"strconv"
 
 	"github.com/proxy-dispatch/proxy-dispatch/rawjson"
@@ -342,6 +343,12 @@ func (s *Shelf) commit(d *draft) (*Artifact, error) {
 	s.sums[e.sum] = e
 	return s.snapshot(e), nil
 }
+
+// likeHandle matches short handles with or without a part, and whatever may be an id, a path or an address.
+var likeHandle = regexp.MustCompile(`^r\d+[a-z]{2}(#\w+)?$|/|\\|^[0-9A-Za-z_-]{20,}(#\w+)?$`)
+
+// LikeHandle reports whether a name may have been meant for a result, known or not.
+func LikeHandle(name string) bool { return likeHandle.MatchString(name) }
 
 // nextHandle returns a new short name; the long one for an anonymous owner, and where all processes know it.
 func (s *Shelf) nextHandle(e *entry) string {

@@ -29,6 +29,9 @@ func (f forwarder) Forward(ctx context.Context, r dispatch.Request) (json.RawMes
 	if errors.Is(err, downstream.ErrAuthRequired) && f.usher != nil && f.usher.invited(ctx, person, &r, sent, err) {
 		raw, err = f.fleet.Do(ctx, downstream.Request(r))
 	}
+	if err != nil && ctx.Err() != nil && !errors.Is(err, downstream.ErrTimeout) {
+		return nil, ended(err)
+	}
 	if err != nil {
 		return nil, forwardError(r.Server, err)
 	}
@@ -56,6 +59,16 @@ type askFunc = func(ctx context.Context, method string, params json.RawMessage) 
 func (f forwarder) State(server string) (string, string) {
 	state, why := f.fleet.State(server)
 	return string(state), why
+}
+
+// ended is the error of a call that was given up while it ran: by its agent, who hears no more of it, or because the
+// proxy ends.
+func ended(err error) error {
+	out := &dispatch.ForwardError{Code: dispatch.ServerUnavailable, Fate: dispatch.SentUnknown, Message: "the call was ended before its answer came", Retryable: true, Err: err}
+	if e, ok := errors.AsType[*downstream.Error](err); ok {
+		out.Fate = fates[e.Fate]
+	}
+	return out
 }
 
 // forwardError is what a failure of the fleet means to an agent.
