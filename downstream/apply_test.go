@@ -156,6 +156,9 @@ func TestApplyLetsCallsEnd(t *testing.T) {
 	}
 }
 
+// storm is a minute of a hundred changes a second.
+const storm = 6000
+
 // TestApplyStorm changes the servers all the time while they are called: no call is lost, none reaches a server that
 // was taken out before it began.
 func TestApplyStorm(t *testing.T) {
@@ -180,7 +183,7 @@ func TestApplyStorm(t *testing.T) {
 				}
 			})
 		}
-		for n := range 500 {
+		for n := range storm {
 			if err := s.Apply(named(fmt.Sprint("a", n/3), fmt.Sprint("b", n/7))); err != nil {
 				t.Fatal(err)
 			}
