@@ -20,6 +20,19 @@ func (o *Observer) audit(ctx context.Context, c dispatch.CallInfo, out dispatch.
 	if !o.log.Enabled(ctx, level) {
 		return
 	}
+	shape := ""
+	if len(c.Arguments) > keptArguments { // a line that waits must not hold on to them
+		shape, c.Arguments = Shape(c.Arguments), nil
+	}
+	o.lines.put(func() { o.log.LogAttrs(ctx, level, "request", auditAttrs(ctx, c, out, took, shape)...) })
+}
+
+// keptArguments is the most bytes of arguments that a waiting line holds on to.
+const keptArguments = 16 << 10
+
+// auditAttrs are what a line says; shape is that of the arguments, if it was taken already. They are made when the line is
+// written, which no agent waits for.
+func auditAttrs(ctx context.Context, c dispatch.CallInfo, out dispatch.Outcome, took time.Duration, shape string) []slog.Attr {
 	connection, tool := out.Connection, out.Tool
 	if connection == "" {
 		connection = c.Connection
@@ -40,7 +53,10 @@ func (o *Observer) audit(ctx context.Context, c dispatch.CallInfo, out dispatch.
 	add("connection", connection)
 	add("tool", tool)
 	if len(c.Arguments) > 0 {
-		attrs = append(attrs, slog.String("arguments", Shape(c.Arguments)))
+		shape = Shape(c.Arguments)
+	}
+	if shape != "" {
+		attrs = append(attrs, slog.String("arguments", shape))
 	}
 	if out.Bytes > 0 {
 		attrs = append(attrs, slog.Int64("bytes", out.Bytes))
@@ -57,7 +73,7 @@ func (o *Observer) audit(ctx context.Context, c dispatch.CallInfo, out dispatch.
 	attrs = append(attrs, slog.Float64("ms", float64(took.Microseconds())/1000))
 	add("outcome", outcome(out))
 	add("trace", traceID(ctx))
-	o.lines.put(func() { o.log.LogAttrs(ctx, level, "request", attrs...) })
+	return attrs
 }
 
 // sessionName tells sessions apart without giving away an id that could be used to join one.
